@@ -15,6 +15,7 @@ export {
   type AnswerOutcome,
   crossValidatedConfidence,
   fitCalibration,
+  thresholdFor,
 } from "./evaluation/calibration.ts";
 export {
   type CalibrationReport,

@@ -18,6 +18,7 @@ import {
   type Reply,
   type ResolvedReadOptions,
   type TokenizedQuestion,
+  type ToRead,
 } from "./decoder/answers.ts";
 import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
 import {
@@ -188,6 +189,14 @@ export interface AnswerOptions extends Given<typeof ANSWER> {}
  */
 export interface Hit extends Passage {
   readonly score: number;
+}
+
+/** What `rerank` adds to a passage. */
+export interface Reranked {
+  /** The retrieval score. */
+  readonly score: number;
+  /** The number of its last tokens that were not compared; absent if none. */
+  readonly cutTokens?: number | undefined;
 }
 
 export interface PhraseOptions extends PhraseSearchOptions {}
@@ -706,6 +715,9 @@ export class ReAtt implements AsyncDisposable {
    * are those that `retrieve` returns from an index with float32 keys. Passages with equal scores
    * stay in their order. The result keeps all properties of the passages.
    *
+   * A passage that is longer than `maxPassageTokens` is compared by its beginning; `cutTokens` is
+   * the number of its other tokens.
+   *
    * @throws {InputError} if the question is empty or has more than 512 tokens.
    *
    * @example
@@ -724,14 +736,17 @@ export class ReAtt implements AsyncDisposable {
     question: string,
     passages: readonly P[],
     given?: RerankOptions,
-  ): Promise<(P & { readonly score: number })[]> {
+  ): Promise<(P & Reranked)[]> {
     checkQuestion(question);
     checkPassageList(passages, "passages");
     const { topK = passages.length, maxPassageTokens, signal } = resolveOptions(RERANK, given);
     return this.#lifetime.use(async () => {
       const options = { maxPassageTokens, signal };
       const scores = await this.#scores(this.#tokenize([question])[0]!, passages, options);
-      const scored = passages.map((passage, i) => ({ ...passage, score: scores[i]! }));
+      const scored = passages.map((passage, i) => {
+        const cutTokens = tokensOver(this.tokenizer, passage, maxPassageTokens);
+        return { ...passage, score: scores[i]!, ...(cutTokens > 0 && { cutTokens }) };
+      });
       return scored.sort((a, b) => b.score - a.score).slice(0, topK);
     });
   }
@@ -784,8 +799,8 @@ export class ReAtt implements AsyncDisposable {
     const lists = passages as readonly (readonly P[])[];
     const options = resolveOptions(READ_OPTIONS, given);
     this.#lifetime.check();
-    const find = async (batch: readonly TokenizedQuestion[], first: number) =>
-      lists.slice(first, first + batch.length).map((list) => list.map((passage) => ({ passage })));
+    const find = async (_: readonly TokenizedQuestion[], positions: readonly number[]) =>
+      positions.map((position) => toRead(lists[position]!));
     return this.#reply(question, find, options);
   }
 
@@ -797,9 +812,7 @@ export class ReAtt implements AsyncDisposable {
     checkQuestion(question);
     checkPassageList(passages, "passages");
     const options = resolveOptions(READ_OPTIONS, given);
-    return onlyReply(
-      this.#reply([question], async () => [passages.map((passage) => ({ passage }))], options),
-    );
+    return onlyReply(this.#reply([question], async () => [toRead(passages)], options));
   }
 
   /**
@@ -907,17 +920,22 @@ export class ReAtt implements AsyncDisposable {
     const { hybrid: stored, answerPassages = PASSAGES_READ } = this.config;
     const { topK = answerPassages } = options;
     const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, this.folder);
-    const request = { ...options, topK, hybrid, withStates: true };
+    // One more than is read: a calibration compares the best passage with the next.
+    const request = { ...options, topK: topK + 1, hybrid, withStates: true, withSimilarity: true };
     const retrievalScore = retrievalScoreOf(hybrid);
-    const find = async (batch: readonly TokenizedQuestion[]) => {
-      const found = await this.#find(batch, index, request);
-      const toRead = (own: FoundPassage): PassageToRead<Hit> => ({
-        passage: hitOf(own),
-        score: retrievalScore(own.score),
-        states: own.states,
+    const readable = (own: FoundPassage): PassageToRead<Hit> => ({
+      passage: hitOf(own),
+      score: retrievalScore(own.score),
+      states: own.states,
+    });
+    const find = async (batch: readonly TokenizedQuestion[]) =>
+      (await this.#find(batch, index, request)).map((found): ToRead<Hit> => {
+        const similarities = found.map(({ similarity }) => similarity!);
+        return {
+          passages: found.slice(0, topK).map(readable),
+          match: { similarities: similarities.slice(0, topK), next: similarities[topK] },
+        };
       });
-      return found.map((own) => own.map(toRead));
-    };
     const reading = { ...options, maxPassageTokens };
     return this.#reply(questions, find, reading, true);
   }
@@ -1093,6 +1111,15 @@ export class ReAtt implements AsyncDisposable {
     });
   }
 
+  async #read<P extends PassageInput>(
+    questions: readonly TokenizedQuestion[],
+    found: readonly ToRead<P>[],
+    options: ResolvedReadOptions,
+  ): Promise<Omit<Reply<P>, "times">[]> {
+    if (questions.length === 0) return []; // without opening the reader
+    return answerFromPassages(await this.#answeringModel(), questions, found, options);
+  }
+
   /** What reads. The reader is opened once, or again after a failure. */
   async #answeringModel(): Promise<AnsweringModel> {
     this.#reader ??= this.#openReader().catch((error: unknown) => {
@@ -1116,9 +1143,9 @@ export class ReAtt implements AsyncDisposable {
   async *#reply<P extends PassageInput>(
     texts: readonly string[],
     find: (
-      batch: readonly TokenizedQuestion[],
-      first: number,
-    ) => Promise<(readonly PassageToRead<P>[])[]>,
+      asked: readonly TokenizedQuestion[],
+      positions: readonly number[],
+    ) => Promise<readonly ToRead<P>[]>,
     options: ResolvedReadOptions,
     abstains = false,
   ): AsyncGenerator<Reply<P>, void> {
@@ -1127,27 +1154,36 @@ export class ReAtt implements AsyncDisposable {
       const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);
       yield* await this.#lifetime.use(async () => {
         const start = performance.now();
-        const questions = this.#tokenize(batch);
-        const passages = await find(questions, first);
-        const found = performance.now();
-        const rows = [...batch.keys()].filter((i) => !abstains || passages[i]!.length > 0);
-        const read =
-          rows.length === 0
-            ? []
-            : await answerFromPassages(
-                await this.#answeringModel(),
-                rows.map((i) => questions[i]!),
-                rows.map((i) => passages[i]!),
-                {
-                  ...options,
-                  onText: onText && ((text, row) => onText(text, first + rows[row]!)),
-                },
-              );
         const replies = batch.map(() => abstention<P>());
-        for (const [i, reply] of read.entries()) replies[rows[i]!] = reply;
+        const asked = batch.flatMap((text, position) => {
+          try {
+            return [{ position, question: this.#tokenize([text])[0]! }];
+          } catch (error) {
+            if (!(error instanceof InputError)) throw error;
+            replies[position] = { ...abstention<P>(), error };
+            return [];
+          }
+        });
+        const found = await find(
+          asked.map(({ question }) => question),
+          asked.map(({ position }) => first + position),
+        );
+        const middle = performance.now();
+        const rows = asked
+          .map((one, i) => ({ ...one, toRead: found[i]! }))
+          .filter(({ toRead }) => !(abstains && toRead.passages.length === 0));
+        const read = await this.#read(
+          rows.map(({ question }) => question),
+          rows.map(({ toRead }) => toRead),
+          {
+            ...options,
+            onText: onText && ((text, row) => onText(text, first + rows[row]!.position)),
+          },
+        );
+        for (const [row, reply] of read.entries()) replies[rows[row]!.position] = reply;
         const times = {
-          retrieve: (found - start) / batch.length,
-          read: (performance.now() - found) / batch.length,
+          retrieve: (middle - start) / batch.length,
+          read: (performance.now() - middle) / batch.length,
         };
         return replies.map((reply) => ({ ...reply, times }));
       });
@@ -1178,8 +1214,17 @@ function retrievalScoreOf(
   return (score) => (lambda > 0 ? score / lambda : undefined);
 }
 
-async function onlyReply<R>(replies: AsyncGenerator<R, void>): Promise<R> {
-  return (await replies.next()).value!;
+const toRead = <P extends PassageInput>(passages: readonly P[]): ToRead<P> => ({
+  passages: passages.map((passage) => ({ passage })),
+});
+
+/** @throws the error of the question, if it has one */
+async function onlyReply<P extends PassageInput>(
+  replies: AsyncGenerator<Reply<P>, void>,
+): Promise<Reply<P>> {
+  const { value } = await replies.next();
+  if (value!.error) throw value!.error;
+  return value!;
 }
 
 /** @throws {InputError} unless `given` is a passage with an id */

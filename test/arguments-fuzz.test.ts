@@ -41,6 +41,7 @@ import { adapt } from "../src/training/adapt.ts";
 import { trainPhrases } from "../src/training/phrases/train-phrases.ts";
 import { trainPruning } from "../src/training/pruning/train-pruning.ts";
 import { train } from "../src/training/train.ts";
+import { calibrationOf } from "./support/calibration.ts";
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 60);
 
@@ -201,7 +202,9 @@ const signals = mostly(
 const outcomes = mostly(
   fc.array(mostly(fc.record({ signals, correct: mostly(fc.boolean()) })), { maxLength: 40 }),
 );
-const calibration = mostly(fc.record({ intercept: mostly(fc.double()), weights: signals }));
+const calibration = mostly(
+  fc.record({ intercept: mostly(fc.double()), signals: fc.constant(calibrationOf(0, {}).signals) }),
+);
 const texts = mostly(fc.array(mostly(fc.string()), { maxLength: 3 }));
 const mapOf = (value: fc.Arbitrary<unknown>) =>
   mostly(fc.dictionary(fc.string(), value).map((record) => new Map(Object.entries(record))));

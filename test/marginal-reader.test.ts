@@ -22,6 +22,7 @@ import { loadWeights } from "../src/model/load-weights.ts";
 import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../src/text/prompts.ts";
 import { runCaptured } from "./cli/support.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
+import { calibrationOf } from "./support/calibration.ts";
 import { softmax } from "./support/naive-t5.ts";
 
 // In float32: integer products round by the batch.
@@ -228,9 +229,8 @@ test("answer, batches and text as it is chosen; the signals of a calibration are
 
 test("minimumConfidence counts; a stored threshold does not", async () => {
   await using folder = await temporary();
-  const weights = { likelihood: 0, margin: 0, attention: 0, length: 0, quoted: 0 };
   const copy = join(folder.path, "model");
-  await storeCalibration(MODEL, { intercept: 0, weights, threshold: 1 }, copy);
+  await storeCalibration(MODEL, calibrationOf(0, {}, 1), copy);
   await using model = await ReAtt.load(copy);
   const [question] = QUESTIONS as [string];
   assert.is((await model.read(question, PASSAGES)).abstained, true);

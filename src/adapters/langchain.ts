@@ -6,6 +6,7 @@
 
 import { Document } from "@langchain/core/documents";
 import { BaseRetriever, type BaseRetrieverInput } from "@langchain/core/retrievers";
+import { InputError } from "../io/errors.ts";
 import { checkLoadedModel, checkObject, checkOpenIndex } from "../options/arguments.ts";
 import type { ReAtt, RetrieveOptions } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
@@ -13,15 +14,22 @@ import type { TokenIndex } from "../retrieval/search/token-index.ts";
 export interface ReattRetrieverInput extends BaseRetrieverInput {
   readonly model: Pick<ReAtt, "retrieve">;
   readonly index: TokenIndex;
-  /** Options of `ReAtt.retrieve`. Its default for `topK`, 100, is for lists that are ranked on. */
+  /** The number of documents, as in other retrievers. Default 4. */
+  readonly k?: number;
+  /** Other options of `ReAtt.retrieve`. */
   readonly retrieve?: RetrieveOptions;
 }
+
+/** That of LangChain's vector stores. */
+const DOCUMENTS = 4;
+/** What `BaseRetriever` takes, and this retriever. */
+const FIELDS = ["model", "index", "k", "retrieve", "callbacks", "tags", "metadata", "verbose"];
 
 /**
  * Retrieves passages of an index as documents. `id` and `pageContent` are those of the passage;
  * `metadata` has its metadata, its title, its document and its retrieval score side by side. The
- * file of a document is also its `source`, as LangChain's citations expect. The model and the
- * index stay open.
+ * file of a document is also its `source`, as LangChain's citations expect. Metadata of your own
+ * that is called `title`, `document` or `score` stays as it is. The model and the index stay open.
  *
  * @example
  * ```ts
@@ -38,7 +46,7 @@ export interface ReattRetrieverInput extends BaseRetrieverInput {
  * ];
  * await using model = await ReAtt.load();
  * await using index = await model.index(passages, { directory });
- * const retriever = new ReattRetriever({ model, index, retrieve: { topK: 1 } });
+ * const retriever = new ReattRetriever({ model, index, k: 1 });
  * const [document] = await retriever.invoke("Where does the Rhine flow?");
  * console.log(document!.metadata.title); // Rhine
  * ```
@@ -51,18 +59,19 @@ export class ReattRetriever extends BaseRetriever {
   lc_namespace: string[] = ["reatt", "langchain"];
   readonly #model: ReattRetrieverInput["model"];
   readonly #index: TokenIndex;
-  readonly #options: RetrieveOptions | undefined;
+  readonly #options: RetrieveOptions;
 
-  /** @throws {InputError} if there is no model or no index */
+  /** @throws {InputError} if there is no model or no index, or an option is unknown */
   constructor(input: ReattRetrieverInput) {
-    checkObject(input, "new ReattRetriever", "{ model, index, retrieve }");
-    const { model, index, retrieve, ...fields } = input;
+    checkObject(input, "new ReattRetriever", "{ model, index, k, retrieve }");
+    const { model, index, k, retrieve, ...fields } = input;
     checkLoadedModel(model, ["retrieve"]);
     checkOpenIndex(index, ["searchBatch"]);
+    checkFields(input);
     super(fields);
     this.#model = model;
     this.#index = index;
-    this.#options = retrieve;
+    this.#options = { ...retrieve, topK: k ?? retrieve?.topK ?? DOCUMENTS };
   }
 
   /** The method that `invoke` calls. */
@@ -74,10 +83,23 @@ export class ReattRetriever extends BaseRetriever {
           ...{ id, pageContent: text },
           metadata: {
             ...(metadata?._source !== undefined && { source: metadata._source }),
-            ...metadata,
             ...others,
+            ...metadata,
           },
         }),
     );
   }
 }
+
+/** @throws {InputError} for an unknown option, and for two numbers of documents */
+function checkFields(input: ReattRetrieverInput): void {
+  const unknown = Object.keys(input).find((name) => !FIELDS.includes(name));
+  const expected = `options among ${FIELDS.join(", ")}`;
+  if (unknown !== undefined)
+    throw wrongOptions(expected, `"${unknown}"`, "correct the name, or put it into retrieve");
+  if (input.k !== undefined && input.retrieve?.topK !== undefined)
+    throw wrongOptions("k or retrieve.topK", "both", "leave one out");
+}
+
+const wrongOptions = (expected: string, got: string, remedy: string): InputError =>
+  new InputError({ where: "new ReattRetriever", expected, got, remedy });

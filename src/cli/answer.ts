@@ -61,6 +61,7 @@ async function read(
   let position = 0;
   for await (const reply of withProgress("questions", questions.length, replies, true)) {
     const { id, question } = questions[position++]!;
+    if (reply.error) process.stderr.write(`question ${id}: ${reply.error.message}\n`);
     const shown = json
       ? JSON.stringify(replyToJson(id, reply))
       : formatReply(question, reply, hasStyles(process.stdout), reader);

@@ -45,6 +45,8 @@ export interface Retrievers {
   readonly model: ReAtt;
   readonly index: TokenIndex;
   readonly topK: number;
+  /** Whether a passage with the id of its query is a result. */
+  readonly ownPassages: boolean;
 }
 
 /** Results of a query. */
@@ -60,7 +62,7 @@ interface Searched {
   readonly milliseconds: Readonly<Record<"lexical" | "dense" | "union" | "stored", number>>;
 }
 
-/** Searches for every query of the qrels. As in BEIR, a query is never its own result. */
+/** Searches for every query of the qrels. */
 export async function searchAll(
   qrels: Qrels,
   retrievers: Retrievers,
@@ -83,13 +85,14 @@ export async function searchAll(
 
 async function searchBatch(
   queries: readonly string[],
-  { texts, bm25, stored, model, index, topK }: Retrievers,
+  { texts, bm25, stored, model, index, topK, ownPassages }: Retrievers,
   signal: AbortSignal,
 ): Promise<Searched[]> {
   const depth = Math.max(MIN_CANDIDATES, topK); // as in hybrid search
   const questions = queries.map((query) => texts.get(query)!);
   const withoutQuery = ({ ordinals, scores }: Ranking, query: string): Ranking => {
-    const isOther = (_: number, place: number) => bm25.ids[ordinals[place]!] !== query;
+    const isOther = (_: number, place: number) =>
+      ownPassages || bm25.ids[ordinals[place]!] !== query;
     return {
       ordinals: ordinals.filter(isOther).subarray(0, depth),
       scores: scores.filter(isOther).subarray(0, depth),

@@ -9,6 +9,7 @@ import { type BeirDataset, openBeir } from "../evaluation/beir.ts";
 import type { Qrels } from "../evaluation/ranking.ts";
 import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
+import { LANGUAGE } from "../options/library-options.ts";
 import { integer, option, type Resolved, text } from "../options/option.ts";
 import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import { formatBenchmark } from "./benchmark-report.ts";
@@ -16,6 +17,7 @@ import { measureSystems, searchAll, tuneOn } from "./benchmark-systems.ts";
 import { configure, defineCommand } from "./command.ts";
 import { emptyCommand } from "./empty-command.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
+import { OWN_PASSAGES } from "./evaluate.ts";
 import { JSON_OBJECT, MODEL } from "./file-options.ts";
 import { indexCommand } from "./index-build.ts";
 import { loadModel } from "./load-model.ts";
@@ -43,6 +45,8 @@ const OPTIONS = {
   }),
   topK: option(integer(1).default(100), { help: "passages for each query" }),
   json: JSON_OBJECT,
+  ownPassages: OWN_PASSAGES,
+  ...LANGUAGE,
   ...ENGINE_OPTIONS,
 };
 
@@ -55,7 +59,7 @@ export const benchmarkCommand = defineCommand({
       throw new UsageError("benchmark which dataset? reatt benchmark DIR");
     if (values.index !== undefined && values.indexOptions !== undefined)
       throw new UsageError("--index-options with --index: that index exists already");
-    const { split, tune, topK, json } = values;
+    const { split, tune, topK, ownPassages, json } = values;
     const dataset = await openBeir(folder);
     const qrels = await dataset.qrels(split);
     const tuning = tune === undefined ? undefined : await dataset.qrels(tune);
@@ -63,9 +67,9 @@ export const benchmarkCommand = defineCommand({
     await using directory = await indexOf(values, dataset, signal);
     await using model = await loadModel(values.model, signal);
     await using index = await openToSearch(model, directory.path, values, signal);
-    const { bm25 } = await openLexicalIndex(index, { signal });
+    const { bm25 } = await openLexicalIndex(index, { language: values.language, signal });
     const stored = model.config.hybrid;
-    const retrievers = { texts: dataset.queries, bm25, stored, model, index, topK };
+    const retrievers = { texts: dataset.queries, bm25, stored, model, index, topK, ownPassages };
     const searched = await searchAll(qrels, retrievers, signal);
     const development =
       tuning && (await searchAll(tuning, { ...retrievers, stored: undefined }, signal));

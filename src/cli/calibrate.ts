@@ -7,8 +7,9 @@ import {
   type AnswerOutcome,
   crossValidatedConfidence,
   fitCalibration,
+  thresholdFor,
 } from "../evaluation/calibration.ts";
-import { type CalibrationReport, calibrationReport } from "../evaluation/calibration-report.ts";
+import { calibrationReport } from "../evaluation/calibration-report.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { storeCalibration } from "../model/store-calibration.ts";
 import { checkModelFolder } from "../model/store-config.ts";
@@ -30,7 +31,9 @@ const { maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
 const OPTIONS = {
   ...SEARCH,
   data: option(text(), {
-    help: 'questions that the model was not trained on: {"id","question","answers"}',
+    help:
+      'questions that the model was not trained on: {"id","question","answers"}; "answers": [] ' +
+      "for questions that the documents do not answer",
     placeholder: "FILE.jsonl",
   }),
   out: option(path().optional(), {
@@ -40,7 +43,7 @@ const OPTIONS = {
   }),
   threshold: option(number({ from: 0, to: 1 }).optional(), {
     help: "store this confidence too: the model then gives no answer below it",
-    defaultText: "the model gives every answer",
+    defaultText: "with unanswerable questions, what loses 5 % of the right answers; else none",
   }),
   json: JSON_OBJECT,
   ...{ maxAnswerTokens, maxInputTokens, extractive },
@@ -60,13 +63,14 @@ export const calibrateCommand = defineCommand({
     const search = { question: undefined, queries: values.data, ids: undefined, json: false };
     return withSearch({ ...values, ...search }, true, signal, async (open) => {
       const { model, data, out } = values;
-      checkAnswers(open.questions, data);
+      checkAnswers(open.questions, data, 0);
       if (out !== undefined) await prepareFolder(model, out);
       const record = out === undefined ? undefined : join(out, RECORD);
       const result = await calibrate(open, values, record);
       if (out !== undefined) await storeCalibration(model, result.calibration, out);
       if (record !== undefined) await rm(record, { force: true });
-      const shown = values.json ? JSON.stringify(result) : formatCalibration(result);
+      const { rated: _, ...shared } = result;
+      const shown = values.json ? JSON.stringify(shared) : formatCalibration(result);
       process.stdout.write(`${shown}\n`);
     });
   },
@@ -84,16 +88,34 @@ async function calibrate(
 ): Promise<Calibrated> {
   const reading = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence: 0 };
   const replies = await answerAll(open, reading, record);
-  const outcomes = replies.flatMap(({ answer, signals }, i): AnswerOutcome[] =>
-    signals ? [{ signals, correct: exactMatch(answer, open.questions[i]!.answers!) }] : [],
+  // An abstention, because nothing can be read, has its confidence 0 without a calibration.
+  const answered = open.questions.flatMap(({ id, answers = [], passageId }, i) => {
+    const { answer, signals, confidence } = replies[i]!;
+    if (signals === undefined || answer === "") return [];
+    const correct = answers.length > 0 && exactMatch(answer, answers);
+    return [
+      { signals, confidence, correct, answerable: answers.length > 0, group: passageId ?? id },
+    ];
+  });
+  const outcomes = answered.map(({ signals, correct }): AnswerOutcome => ({ signals, correct }));
+  const fitted = fitCalibration(outcomes);
+  const crossValidated = crossValidatedConfidence(
+    outcomes,
+    answered.map(({ group }) => group),
   );
-  const fitted = fitCalibration(outcomes); // there is no reply without signals, unless all are
-  const groups = open.questions.map(({ id, passageId }) => passageId ?? id);
-  const report = (confidences: readonly number[]): CalibrationReport =>
-    calibrationReport(outcomes.map(({ correct }, i) => ({ confidence: confidences[i]!, correct })));
+  const rated = answered.map(({ correct, answerable }, i) => ({
+    ...{ confidence: crossValidated[i]!, correct, answerable },
+  }));
+  const unanswerable = answered.filter(({ answerable }) => !answerable).length;
+  const chosen = threshold ?? (unanswerable > 0 ? rounded(thresholdFor(rated)) : undefined);
   return {
-    calibration: threshold === undefined ? fitted : { ...fitted, threshold },
-    now: report(replies.map(({ confidence }) => confidence)),
-    crossValidated: report(crossValidatedConfidence(outcomes, groups)),
+    calibration: chosen === undefined ? fitted : { ...fitted, threshold: chosen },
+    now: calibrationReport(answered.map(({ confidence, correct }) => ({ confidence, correct }))),
+    crossValidated: calibrationReport(rated),
+    unanswerable,
+    rated,
   };
 }
+
+/** Down to whole percents, so that it does not lose more answers. */
+const rounded = (threshold: number): number => Math.floor(100 * threshold) / 100;

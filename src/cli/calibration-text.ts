@@ -1,6 +1,6 @@
 /** The result of `reatt evaluate calibrate` for people. */
 
-import type { CalibrationReport } from "../evaluation/calibration-report.ts";
+import type { CalibrationReport, RatedAnswer } from "../evaluation/calibration-report.ts";
 import { type AnswerCalibration, SIGNAL_NAMES } from "../model/answer-calibration.ts";
 
 /** The result of the command. `now` has the confidence that the model gives without this fit. */
@@ -8,6 +8,10 @@ export interface Calibrated {
   readonly calibration: AnswerCalibration;
   readonly now: CalibrationReport;
   readonly crossValidated: CalibrationReport;
+  /** The number of questions that the documents do not answer. */
+  readonly unanswerable: number;
+  /** The confidence of each answer by cross-validation, and whether there is a right answer. */
+  readonly rated: readonly (RatedAnswer & { readonly answerable: boolean })[];
 }
 
 /** Thresholds that the table shows. */
@@ -16,7 +20,13 @@ const THRESHOLDS = [0.05, 0.1, 0.2, 0.3, 0.5];
 type Row = readonly [label: string, ...values: string[]];
 
 /** Both confidences beside each other, what thresholds cost, and the fitted weights. */
-export function formatCalibration({ calibration, now, crossValidated }: Calibrated): string {
+export function formatCalibration({
+  calibration,
+  now,
+  crossValidated,
+  unanswerable,
+  rated,
+}: Calibrated): string {
   const measure = (label: string, show: (report: CalibrationReport) => string): Row => [
     label,
     show(now),
@@ -32,31 +42,53 @@ export function formatCalibration({ calibration, now, crossValidated }: Calibrat
     measure("coverage at 80 % accuracy, %", ({ coverageAt80 }) => percent(coverageAt80)),
   ];
   const costs: Row[] = [
-    ["threshold", "answered, %", "of them right, %", "all right, %"],
-    ...THRESHOLDS.map((threshold) => costOf(threshold, crossValidated)),
+    [
+      "threshold",
+      "answered, %",
+      "of them right, %",
+      "right ones lost, %",
+      "no answer: abstained, %",
+    ],
+    ...thresholdsWith(calibration.threshold).map((value) => costOf(value, crossValidated, rated)),
   ];
-  const { intercept, weights, threshold } = calibration;
-  const terms = SIGNAL_NAMES.map((name) => `${name} ${weights[name].toFixed(3)}`);
+  const { intercept, signals, threshold } = calibration;
+  const weights: Row[] = [
+    ["signal", "weight", "curvature", "mean", "deviation"],
+    ...SIGNAL_NAMES.map((name): Row => {
+      const { weight, curvature, mean, deviation } = signals[name];
+      const terms = [weight, curvature].map((value) => value.toFixed(2));
+      return [name, ...terms, mean.toFixed(3), deviation.toFixed(3)];
+    }),
+  ];
+  const none = unanswerable === 0 ? "" : `, ${unanswerable} of questions without an answer`;
   return [
-    `${now.answers} answers, ${percent(now.accuracy)} % right`,
+    `${now.answers} answers, ${percent(now.accuracy)} % right${none}`,
     ...align(measures),
     "",
     ...align(costs),
     "",
-    `intercept ${intercept.toFixed(3)}, ${terms.join(", ")}`,
+    ...align(weights),
+    `intercept ${intercept.toFixed(2)}; a weight is the change of the log odds for one deviation`,
     ...(threshold === undefined ? [] : [`no answer below a confidence of ${threshold}`]),
   ].join("\n");
 }
 
+const thresholdsWith = (own: number | undefined): number[] =>
+  [...new Set([...THRESHOLDS, ...(own === undefined ? [] : [own])])].sort((a, b) => a - b);
+
 /** What a threshold leaves: the answers that reach it. */
-function costOf(threshold: number, { curve }: CalibrationReport): Row {
+function costOf(threshold: number, { curve }: CalibrationReport, rated: Calibrated["rated"]): Row {
   const reached = curve.findLast((point) => point.threshold >= threshold);
-  const { coverage, accuracy } = reached ?? { coverage: 0, accuracy: Number.NaN };
+  const below = (some: Calibrated["rated"]): string =>
+    some.length === 0
+      ? "-"
+      : percent(some.filter(({ confidence }) => confidence < threshold).length / some.length);
   return [
     String(threshold),
-    percent(coverage),
-    reached ? percent(accuracy) : "-",
-    percent(reached ? coverage * accuracy : 0),
+    percent(reached?.coverage ?? 0),
+    reached ? percent(reached.accuracy) : "-",
+    below(rated.filter(({ correct }) => correct)),
+    below(rated.filter(({ answerable }) => !answerable)),
   ];
 }
 

@@ -30,7 +30,7 @@ export const evaluateUtilityCommand = defineCommand({
     const { data, json, maxInputTokens } = values;
     const search = { question: undefined, queries: data, ids: undefined, json: false };
     return withSearch({ ...values, ...search }, true, signal, async (open) => {
-      checkAnswers(open.questions, data);
+      checkAnswers(open.questions, data, 1);
       const result = evaluateUtility(await utilities(open, maxInputTokens));
       process.stdout.write(`${json ? JSON.stringify(result) : format(result)}\n`);
     });

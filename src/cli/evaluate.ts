@@ -6,10 +6,15 @@ import { evaluateAnswers, readPredictions } from "../evaluation/predictions.ts";
 import { evaluateRun } from "../evaluation/ranking.ts";
 import { readQrels, readRun } from "../evaluation/trec.ts";
 import { InputError } from "../io/errors.ts";
-import { option, text } from "../options/option.ts";
+import { flag, option, text } from "../options/option.ts";
 import { type Question, readQuestions } from "../text/read-passages.ts";
 import { defineCommand } from "./command.ts";
 import { JSON_OBJECT } from "./file-options.ts";
+
+/** As BEIR measures; trec_eval counts such a passage. */
+export const OWN_PASSAGES = option(flag().default(false), {
+  help: "count a passage that has the id of its query (ArguAna, Quora)",
+});
 
 const RANKS = "whole numbers from 1 on with commas between them";
 const CUTOFFS = z.array(z.int(RANKS).min(1, RANKS), RANKS);
@@ -29,11 +34,14 @@ export const evaluateRetrievalCommand = defineCommand({
       placeholder: "K,K,...",
       parse: parseCutoffs,
     }),
+    ownPassages: OWN_PASSAGES,
     json: JSON_OBJECT,
   },
   example: "reatt evaluate retrieval --run run.trec --qrels qrels/test.tsv --k 1,10",
-  async run({ run, qrels, k, json }) {
-    const { measures, ...counts } = evaluateRun(await readRun(run), await readQrels(qrels), k);
+  async run({ run, qrels, k, ownPassages, json }) {
+    const options = { ownPassages };
+    const found = evaluateRun(await readRun(run), await readQrels(qrels), k, options);
+    const { measures, ...counts } = found;
     const { queries, unanswered, unjudged } = counts;
     if (unanswered === queries) throw nothingShared(run, "queries", qrels);
     if (json) return print(JSON.stringify({ ...counts, ...measures }));
@@ -60,7 +68,7 @@ export const evaluateAnswersCommand = defineCommand({
   example: "reatt evaluate answers --predictions answers.jsonl --data questions.jsonl",
   async run({ predictions, data, json }, signal) {
     const questions = await readQuestions(data, signal);
-    if (!questions.some(({ answers }) => answers?.length))
+    if (!questions.some(({ answers }) => answers))
       throw new InputError({
         where: data,
         expected: '"answers" of the questions',
@@ -72,7 +80,10 @@ export const evaluateAnswersCommand = defineCommand({
     const { measures, ...counts } = evaluateAnswers(predicted, questions);
     if (counts.unanswered === counts.questions) throw nothingShared(predictions, "questions", data);
     if (json) return print(JSON.stringify({ ...counts, ...measures }));
-    print(`${counts.questions} questions, ${counts.unanswered} of them without a prediction`);
+    const none = counts.unanswerable === 0 ? "" : `, ${counts.unanswerable} without an answer`;
+    print(
+      `${counts.questions} questions, ${counts.unanswered} of them without a prediction${none}`,
+    );
     print(formatMeasures(measures));
   },
 });
@@ -99,15 +110,21 @@ function parseCutoffs(given: string): unknown {
   return [...new Set(parts.map(Number))].sort((a, b) => a - b);
 }
 
-/** @throws {InputError} unless every question has accepted answers */
-export function checkAnswers(questions: readonly Question[], data: string): void {
-  const without = questions.find(({ answers = [] }) => answers.length === 0);
+/**
+ * @param least 0 if questions may have no accepted answer
+ * @throws {InputError} unless every question has so many accepted answers
+ */
+export function checkAnswers(questions: readonly Question[], data: string, least: 0 | 1): void {
+  const without = questions.find(({ answers }) => (answers?.length ?? -1) < least);
   if (!without) return;
   throw new InputError({
     where: data,
     expected: '"answers" of every question',
     got: `none of question "${without.id}"`,
-    remedy: "add its accepted answers or remove the question",
+    remedy:
+      least === 0
+        ? "add its accepted answers, or [] if the documents do not answer it"
+        : "add its accepted answers or remove the question",
   });
 }
 

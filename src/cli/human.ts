@@ -43,7 +43,7 @@ export function formatReply(
   );
   return [
     plain(question),
-    `${answer} (confidence ${percent(reply.confidence)})`,
+    reply.error ? reply.error.message : `${answer} (confidence ${percent(reply.confidence)})`,
     ...evidence,
     times.join(", "),
     "",

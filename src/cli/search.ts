@@ -2,7 +2,13 @@
 
 import type { z } from "zod";
 import { InputError } from "../io/errors.ts";
-import { HYBRID, HYBRID_OPTIONS, PASSAGES_READ, RANK_OPTIONS } from "../options/library-options.ts";
+import {
+  HYBRID,
+  HYBRID_OPTIONS,
+  LANGUAGE,
+  PASSAGES_READ,
+  RANK_OPTIONS,
+} from "../options/library-options.ts";
 import {
   flag,
   option,
@@ -18,6 +24,7 @@ import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
 import { WHERE_OPTION } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import type { Language } from "../text/languages.ts";
 import { type Question, readQuestions } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
@@ -56,6 +63,7 @@ export const searchOptions = <TopK extends z.ZodType>(topK: TopK, hybridDefault:
   lambda: optionally(HYBRID_OPTIONS.lambda, "the weight that the model stores, with --hybrid"),
   k1: optionally(HYBRID_OPTIONS.k1, `that of the model, with --lambda ${DEFAULT_PARAMETERS.k1}`),
   b: optionally(HYBRID_OPTIONS.b, `that of the model, with --lambda ${DEFAULT_PARAMETERS.b}`),
+  ...LANGUAGE,
   ...ENGINE_OPTIONS,
 });
 
@@ -107,7 +115,8 @@ export async function withSearch(
   const weights = weightsOf(values, hybridIfStored, model);
   await using index = await openToSearch(model, values.index, values, signal);
   const filter = ids === undefined ? undefined : await readFilter(index, ids);
-  const hybrid = weights === undefined ? false : await withLexical(weights, index, signal);
+  const hybrid =
+    weights === undefined ? false : await withLexical(weights, index, values.language, signal);
   const options = { topK, granularity, filter, where, hybrid, signal };
   await work({ model, index, questions, options });
 }
@@ -175,6 +184,7 @@ function weightsOf(
 async function withLexical(
   { lambda, k1 = DEFAULT_PARAMETERS.k1, b = DEFAULT_PARAMETERS.b }: HybridOptions,
   index: TokenIndex,
+  language: Language | undefined,
   signal: AbortSignal,
 ): Promise<HybridOptions> {
   const started = performance.now();
@@ -186,7 +196,7 @@ async function withLexical(
       progress.resume(passages);
     }
   };
-  const options = { k1, b, signal, onProgress };
+  const options = { k1, b, language, signal, onProgress };
   const lexical = await openLexicalIndex(index, options).finally(() => progress?.stop());
   return { lexical, lambda };
 }

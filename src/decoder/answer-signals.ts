@@ -2,13 +2,30 @@
 
 import { mean } from "../math/mean.ts";
 import type { AnswerSignals } from "../model/answer-calibration.ts";
+import type { PassageInput } from "../text/passage.ts";
 import type { Span } from "../text/span.ts";
+import { termsOf } from "../text/terms.ts";
 import type { Generated } from "./generate.ts";
 
-/** @param passages the passages that were read, with the span of the answer in each */
+/** A passage that was read, with the span of the answer in it. */
+interface ReadPassage extends Pick<PassageInput, "title" | "text"> {
+  readonly attention: number;
+  readonly span?: Span | undefined;
+}
+
+/** How well passages match a question. */
+export interface Match {
+  /** The retrieval scores of the passages that were read. */
+  readonly similarities: readonly number[];
+  /** The retrieval score of the next passage, which was found but not read. */
+  readonly next?: number | undefined;
+}
+
 export function answerSignals(
+  question: string,
   { logProbabilities, margins }: Generated,
-  passages: readonly { readonly attention: number; readonly span?: Span | undefined }[],
+  passages: readonly ReadPassage[],
+  match: Match | undefined,
 ): AnswerSignals {
   const quoting = passages.filter(({ span }) => span);
   return {
@@ -22,5 +39,21 @@ export function answerSignals(
     attention: quoting.reduce((sum, { attention }) => sum + attention, 0),
     length: Math.log(logProbabilities.length),
     quoted: Number(quoting.length > 0),
+    ...(match && matchSignals(match)),
+    unmatched: unmatchedShare(question, passages),
   };
+}
+
+function matchSignals({ similarities, next }: Match): Pick<AnswerSignals, "similarity" | "lead"> {
+  const [similarity, ...others] = similarities.toSorted((a, b) => b - a);
+  const second = Math.max(...others, next ?? -Infinity);
+  return { similarity, lead: Number.isFinite(second) ? similarity! - second : undefined };
+}
+
+/** The share of the terms of a question that stand in no passage; 0 for one without terms. */
+function unmatchedShare(question: string, passages: readonly ReadPassage[]): number {
+  const asked = new Set(termsOf(question));
+  if (asked.size === 0) return 0;
+  const read = new Set(passages.flatMap(({ title = "", text }) => termsOf(`${title} ${text}`)));
+  return [...asked].filter((term) => !read.has(term)).length / asked.size;
 }

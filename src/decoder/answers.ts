@@ -9,11 +9,11 @@ import { ANSWER_OPTIONS, INDEX_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { findAnswerSpan } from "../text/answer-span.ts";
 import { NULL_PASSAGE, type PassageInput } from "../text/passage.ts";
-import { cutForReading, passageIds, readingQuestionIds } from "../text/prompts.ts";
+import { cutForReading, passageIds, readingQuestionIds, tokensOver } from "../text/prompts.ts";
 import type { Span } from "../text/span.ts";
 import { type TokenPlace, tokenPlaces } from "../text/token-places.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
-import { answerSignals } from "./answer-signals.ts";
+import { answerSignals, type Match } from "./answer-signals.ts";
 import { logPriorsOf, type MarginalInput, type MarginalReading, readMarginal } from "./marginal.ts";
 import { bestPlace, type Place } from "./quotation.ts";
 import {
@@ -51,6 +51,13 @@ export interface PassageToRead<P extends PassageInput> {
   readonly states?: StoredStates | undefined;
 }
 
+/** What is read for a question. */
+export interface ToRead<P extends PassageInput> {
+  readonly passages: readonly PassageToRead<P>[];
+  /** How well a search has matched them; for others, the model compares them. */
+  readonly match?: Match | undefined;
+}
+
 /** A passage that the model has read, with all properties that it was given with. */
 export type Evidence<P extends PassageInput> = P & {
   /**
@@ -64,6 +71,8 @@ export type Evidence<P extends PassageInput> = P & {
    * Undefined if it does not occur or the model abstained.
    */
   readonly span?: Span | undefined;
+  /** The number of its last tokens that were not read, because of a limit; absent if none. */
+  readonly cutTokens?: number | undefined;
 };
 
 export interface Reply<P extends PassageInput> {
@@ -72,7 +81,8 @@ export interface Reply<P extends PassageInput> {
   /** Without the start token; with `</s>` if the model generated it. */
   readonly tokenIds: readonly number[];
   /**
-   * The probability that the answer is right (exact match), if the model stores a calibration.
+   * The probability that the answer is right (exact match), if the model stores a calibration. It
+   * also sees how well the passages match the question: low for one that they do not answer.
    * Otherwise the geometric mean of the probabilities of the tokens, which is no such probability.
    * From the reader `marginal`: P(y | x), the marginal probability of the answer; a calibration
    * belongs to the reader `fusion`. 0 if the index has no passage.
@@ -83,6 +93,8 @@ export interface Reply<P extends PassageInput> {
    * from the reader `marginal`.
    */
   readonly signals?: AnswerSignals | undefined;
+  /** Why a question of a batch could not be answered, such as its length; absent otherwise. */
+  readonly error?: InputError | undefined;
   /** Whether there is no answer, none that can be read, or none that is probable enough. */
   readonly abstained: boolean;
   /** The passages that were read, in the order in which they were given. */
@@ -116,26 +128,41 @@ export interface AnsweringModel extends ReadingModel {
 export async function answerFromPassages<P extends PassageInput>(
   model: AnsweringModel,
   questions: readonly TokenizedQuestion[],
-  found: readonly (readonly PassageToRead<P>[])[],
+  found: readonly ToRead<P>[],
   options: ResolvedReadOptions,
 ): Promise<Omit<Reply<P>, "times">[]> {
-  for (const [i, question] of questions.entries()) checkAnyPassage(question, found[i]!);
-  const passages = found.map((own) => own.map(({ passage }) => passage));
-  const stored = found.map((own) => own.map(({ states }) => states));
+  for (const [i, question] of questions.entries()) checkAnyPassage(question, found[i]!.passages);
+  const passages = found.map((own) => own.passages.map(({ passage }) => passage));
+  const stored = found.map((own) => own.passages.map(({ states }) => states));
   if (options.reader === "marginal") return readEach(model, questions, passages, stored, options);
   const inputs = questions.map((question, i) => ({
     ...readingInput(model.tokenizer, question, passages[i]!, options),
-    relevances: relevancesOf(model.config, found[i]!),
+    relevances: relevancesOf(model.config, found[i]!.passages),
     stored: stored[i],
   }));
   const readings = await read(model, inputs, {
     ...readingOptions(model, options),
     onToken: options.onText && streamText(model.tokenizer, inputs, passages, options.onText),
   });
-  return readings.map((reading, i) => {
-    const written = answerOf(model, reading, inputs[i]!, passages[i]!, options);
-    return fusionReply(model, reading, written, options);
-  });
+  const replies: Omit<Reply<P>, "times">[] = [];
+  for (const [i, question] of questions.entries()) {
+    const written = answerOf(model, readings[i]!, inputs[i]!, passages[i]!, options);
+    const match = found[i]!.match ?? (await matchOf(model, question, passages[i]!, options));
+    const signals = answerSignals(question.text, readings[i]!, written.passages, match);
+    replies.push(fusionReply(model, readings[i]!, written, signals, options));
+  }
+  return replies;
+}
+
+/** Compares a question with its passages, if a calibration asks for it. */
+async function matchOf(
+  model: AnsweringModel,
+  question: TokenizedQuestion,
+  passages: readonly PassageInput[],
+  options: ResolvedReadOptions,
+): Promise<Match | undefined> {
+  if (!model.config.calibration) return undefined;
+  return { similarities: await model.scorePassages(question, passages, options) };
 }
 
 /** Undefined for passages without scores. */
@@ -189,6 +216,8 @@ function checkAnyPassage({ text }: TokenizedQuestion, passages: readonly unknown
 
 /** A question and its passages, as the decoder reads and quotes them. */
 interface PlacedInput extends ReadingInput {
+  /** The number of tokens of each passage beyond those that are read. */
+  readonly cutTokens: readonly number[];
   /** For each passage, where its tokens stand in it. */
   readonly quotable: readonly (readonly (TokenPlace | undefined)[])[];
 }
@@ -215,6 +244,10 @@ export function readingInput(
     question: cut[0]!.question,
     passages: ids,
     quotable: ids.map((own, i) => tokenPlaces(tokenizer, passages[i]!, own)),
+    cutTokens: ids.map((own, i) => {
+      const limit = maxInputTokens === undefined ? maxPassageTokens : own.length;
+      return own.length < limit ? 0 : tokensOver(tokenizer, passages[i]!, own.length);
+    }),
   };
 }
 
@@ -227,10 +260,10 @@ function fusionReply<P extends PassageInput>(
   { config: { calibration } }: AnsweringModel,
   reading: Reading,
   written: Written<P>,
+  signals: AnswerSignals,
   { minimumConfidence = calibration?.threshold ?? 0 }: ResolvedReadOptions,
 ): Omit<Reply<P>, "times"> {
   const { tokenIds, logProbabilities } = reading;
-  const signals = answerSignals(reading, written.passages);
   const confidence = calibration
     ? calibratedConfidence(calibration, signals)
     : Math.exp(mean(logProbabilities));
@@ -261,7 +294,7 @@ type AnyReading =
 function answerOf<P extends PassageInput>(
   { config, tokenizer }: AnsweringModel,
   reading: AnyReading,
-  { quotable }: PlacedInput,
+  { quotable, cutTokens }: PlacedInput,
   passages: readonly P[],
   { extractive = config.extractive }: ResolvedReadOptions,
 ): Written<P> {
@@ -272,7 +305,8 @@ function answerOf<P extends PassageInput>(
     const place = bestPlace(places.filter((own) => own.passage === i));
     const quoted = place && quote(passage, quotable[i]!, place);
     const span = quoted ? quoted.span : spanIn(tokenizer, written, passage);
-    return { ...passage, attention: attention[i]!, span };
+    const cut = cutTokens[i]! > 0 && { cutTokens: cutTokens[i]! };
+    return { ...passage, attention: attention[i]!, span, ...cut };
   });
   const best = bestPlace(places);
   const quoted = best && quote(passages[best.passage]!, quotable[best.passage]!, best).text;

@@ -15,38 +15,48 @@ import {
   type AnswerCalibration,
   type AnswerSignals,
   AnswerSignalsFile,
+  type CalibratedSignal,
   calibratedConfidence,
   SIGNAL_NAMES,
+  type SignalName,
+  standardised,
 } from "../model/answer-calibration.ts";
 import { checkTexts } from "../options/arguments.ts";
 import { checkData } from "../options/data.ts";
 import { flag } from "../options/option.ts";
+import type { RatedAnswer } from "./calibration-report.ts";
 import { fitLogistic } from "./logistic-regression.ts";
 
 /** An answer whose rightness is known. */
 export interface AnswerOutcome {
   /** `signals` of the reply. */
   readonly signals: AnswerSignals;
-  /** Whether the answer is right, by exact match. */
+  /** Whether the answer is right, by exact match; false if the documents have no answer. */
   readonly correct: boolean;
 }
 
 /** L2 penalty of each weight, for signals with variance 1: the scale of one observation. */
 const PENALTY = 1;
+/** Signals are of the order of 1. A smaller deviation is rounding, or a signal that never varies. */
+const MIN_DEVIATION = 0.01;
+/** `thresholdFor` loses at most this share of the right answers, unless told otherwise. */
+export const LOST_SHARE = 0.05;
 /** Fewer answers of a kind say nothing about how probable that kind is. */
 const MIN_OF_EACH_KIND = 10;
 const FOLDS = 10;
 
 /**
- * Fits a logistic model of the probability that an answer is right. With signals x that are scaled
- * to mean 0 and variance 1, it minimises
+ * Fits a logistic model of the probability that an answer is right. With the signals z in standard
+ * deviations from their means, at most 3, and their squares, it minimises
  *
- *     - sum_i log P(correct_i | x_i) + sum_j w_j^2 / 2
+ *     - sum_i log P(correct_i | z_i, z_i^2) + sum_j (w_j^2 + c_j^2) / 2
  *
- * over the weights w and an intercept, by Newton's method. Equal outcomes give equal weights. Fit
- * on questions whose documents the model was not trained on: on others its answers are better.
+ * over the weights w, the curvatures c and an intercept, by Newton's method. A deviation below 0.01 counts as 0.01,
+ * so that rounding is no signal. Equal outcomes give equal weights. Fit on questions whose
+ * documents the model was not trained on: on others its answers are better. Add questions that the
+ * documents do not answer: without them the confidence is that of answerable questions alone.
  *
- * @returns weights of the signals as a reply has them, without a threshold
+ * @returns a calibration without a threshold
  * @throws {InputError} with less than 10 right or less than 10 wrong answers, or without a signal.
  *
  * Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines and Comparisons to
@@ -62,8 +72,8 @@ const FOLDS = 10;
  *   const signals = { likelihood, margin: 0.5, attention: 0.3, length: 1, quoted: 1 };
  *   return { signals, correct: i % 5 < 2 === likelihood > -1 };
  * });
- * const { weights } = fitCalibration(outcomes);
- * console.log(weights.likelihood.toFixed(2), weights.margin);
+ * const { signals } = fitCalibration(outcomes);
+ * console.log(signals.likelihood.weight.toFixed(2), signals.margin.weight);
  * ```
  */
 export function fitCalibration(outcomes: readonly AnswerOutcome[]): AnswerCalibration {
@@ -109,26 +119,53 @@ export function crossValidatedConfidence(
 }
 
 function fit(outcomes: readonly AnswerOutcome[]): AnswerCalibration {
-  const scales = SIGNAL_NAMES.map((name) => {
-    const values = outcomes.map(({ signals }) => signals[name]);
-    const centre = mean(values);
-    const deviation = Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
-    return { name, centre, deviation: deviation > 0 ? deviation : 1 }; // a constant keeps weight 0
+  const scales = SIGNAL_NAMES.map((name) => scaleOf(name, outcomes));
+  const rows = outcomes.map(({ signals }) => {
+    const z = SIGNAL_NAMES.map((name, j) => standardised(signals[name], scales[j]!));
+    return [1, ...z, ...z.map((value) => value ** 2)];
   });
-  const rows = outcomes.map(({ signals }) => [
-    1,
-    ...scales.map(({ name, centre, deviation }) => (signals[name] - centre) / deviation),
-  ]);
   const labels = outcomes.map(({ correct }) => correct);
-  const [constant, ...scaled] = fitLogistic(rows, labels, [0, ...scales.map(() => PENALTY)]);
-  const weights = Object.fromEntries(
-    scales.map(({ name, deviation }, j) => [name, scaled[j]! / deviation]),
-  ) as unknown as AnswerSignals;
-  const intercept = scales.reduce(
-    (sum, { name, centre }) => sum - weights[name] * centre,
-    constant!,
-  );
-  return { intercept, weights };
+  const penalties = rows[0]!.map((_, column) => (column === 0 ? 0 : PENALTY));
+  const [intercept, ...terms] = fitLogistic(rows, labels, penalties);
+  const count = SIGNAL_NAMES.length;
+  const signals = Object.fromEntries(
+    SIGNAL_NAMES.map((name, j) => [
+      name,
+      { weight: terms[j]!, curvature: terms[count + j]!, ...scales[j]! },
+    ]),
+  ) as Record<SignalName, CalibratedSignal>;
+  return { intercept: intercept!, signals };
+}
+
+/** The mean of a signal and its deviation; 0 and 1 if no answer has it. */
+function scaleOf(
+  name: SignalName,
+  outcomes: readonly AnswerOutcome[],
+): Pick<CalibratedSignal, "mean" | "deviation"> {
+  const values = outcomes.flatMap(({ signals }) => signals[name] ?? []);
+  if (values.length === 0) return { mean: 0, deviation: 1 };
+  const centre = mean(values);
+  const deviation = Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
+  return { mean: centre, deviation: Math.max(MIN_DEVIATION, deviation) };
+}
+
+/**
+ * The highest threshold that loses at most a share of the right answers: below it are no more than
+ * `share` of them.
+ *
+ * @param answers confidences that were not fitted on the same answers
+ * @example
+ * ```ts
+ * import { thresholdFor } from "reatt";
+ *
+ * const answers = [0.1, 0.4, 0.8].map((confidence) => ({ confidence, correct: confidence > 0.2 }));
+ * console.log(thresholdFor(answers)); // 0.4
+ * ```
+ */
+export function thresholdFor(answers: readonly RatedAnswer[], share: number = LOST_SHARE): number {
+  const right = answers.filter(({ correct }) => correct).map(({ confidence }) => confidence);
+  right.sort((a, b) => a - b);
+  return right[Math.floor(share * right.length)] ?? 0;
 }
 
 const outcomeList = z.array(

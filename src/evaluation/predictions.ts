@@ -4,6 +4,7 @@ import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { readJsonLines } from "../io/json-lines.ts";
+import { mean } from "../math/mean.ts";
 import { checkPath } from "../options/arguments.ts";
 import { checkData } from "../options/data.ts";
 import { documentOf } from "../retrieval/documents.ts";
@@ -32,6 +33,10 @@ export interface AnswerEvaluation {
    * the first of them with an answer, or 0; `p@k`, the share of them with an answer. They exist for
    * each cutoff k up to the highest number of passages of a prediction.
    *
+   * If some have no answer (`answers: []`), `abstained` is the share of those without an answer
+   * in the prediction, and `lost` the same share of the others; `recall@k`, `mrr@k` and `p@k` are
+   * then means over the others.
+   *
    * If questions have `provenance`, KILT's `rprec` (R-precision of pages), `kiltExactMatch` and
    * `kiltF1`: exact match and F1 of the answers whose R-precision is 1, and 0 for all others.
    */
@@ -39,6 +44,8 @@ export interface AnswerEvaluation {
   readonly questions: number;
   /** Number of questions without a prediction. They count 0, as in the script of SQuAD. */
   readonly unanswered: number;
+  /** Number of questions that have no answer (`answers: []`): an abstention is right there. */
+  readonly unanswerable: number;
 }
 
 const predictionLine = z.object(
@@ -107,8 +114,8 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
 /**
  * Evaluates predictions by question id: exact match and F1 as SQuAD does, the share of questions
  * with an accepted answer in the best k passages as DPR does, and MRR@k and P@k as DensePhrases
- * does (Lee et al. 2021, "Phrase Retrieval Learns Passage Retrieval, Too", section 3). A question
- * without accepted answers counts 0. With `provenance`, KILT's scores (Petroni et al. 2021); a
+ * does (Lee et al. 2021, "Phrase Retrieval Learns Passage Retrieval, Too", section 3). As in SQuAD
+ * 2.0, a question with `answers: []` has the empty answer. A question without `answers` counts 0. With `provenance`, KILT's scores (Petroni et al. 2021); a
  * question without it then counts 0.
  *
  * @example
@@ -131,16 +138,39 @@ export function evaluateAnswers(
   let depth = 0;
   for (const { passages } of predictions.values()) depth = Math.max(depth, passages.length);
   const reached = cutoffs.filter((k) => k <= depth);
-  const each = questions
-    .filter(({ id }) => predictions.has(id))
-    .map(({ id, answers = [], provenance }) => ({
-      ...measureAnswer(predictions.get(id)!, answers, reached),
-      ...(provenance && measureProvenance(predictions.get(id)!, answers, provenance)),
-    }));
+  const predicted = questions.filter(({ id }) => predictions.has(id));
+  const isAnswerable = ({ answers }: Question): boolean => answers?.length !== 0;
+  const answerable = questions.filter(isAnswerable);
+  const answers = predicted.map(({ id, answers, provenance }) => ({
+    ...measureAnswer(predictions.get(id)!, answers),
+    ...(provenance && measureProvenance(predictions.get(id)!, answers ?? [], provenance)),
+  }));
+  const passages = predicted
+    .filter(isAnswerable)
+    .map(({ id, answers = [] }) => measurePassages(predictions.get(id)!, answers, reached));
+  const unanswerable = questions.length - answerable.length;
   return {
-    measures: averageMeasures(each, questions.length),
+    measures: {
+      ...averageMeasures(answers, questions.length),
+      ...averageMeasures(passages, answerable.length),
+      ...(unanswerable > 0 && measureAbstentions(predictions, predicted)),
+    },
     questions: questions.length,
-    unanswered: questions.length - each.length,
+    unanswered: questions.length - predicted.length,
+    unanswerable,
+  };
+}
+
+/** The shares of questions without and with an answer that have the empty prediction. */
+function measureAbstentions(
+  predictions: ReadonlyMap<string, Prediction>,
+  predicted: readonly Question[],
+): Measures {
+  const shareOf = (some: readonly Question[]): number =>
+    mean(some.map(({ id }) => Number(predictions.get(id)!.answer === "")));
+  return {
+    abstained: shareOf(predicted.filter(({ answers }) => answers?.length === 0)),
+    lost: shareOf(predicted.filter(({ answers }) => answers?.length !== 0)),
   };
 }
 
@@ -205,8 +235,14 @@ function measureProvenance(
   };
 }
 
-function measureAnswer(
-  { answer, passages }: Prediction,
+/** As in the script of SQuAD 2.0, a question without an answer accepts the empty one. */
+function measureAnswer({ answer }: Prediction, answers: readonly string[] | undefined): Measures {
+  const accepted = answers?.length === 0 ? [""] : (answers ?? []);
+  return { exactMatch: Number(exactMatch(answer, accepted)), f1: f1(answer, accepted) };
+}
+
+function measurePassages(
+  { passages }: Prediction,
   accepted: readonly string[],
   cutoffs: readonly number[],
 ): Measures {
@@ -214,19 +250,15 @@ function measureAnswer(
     .slice(0, Math.max(0, ...cutoffs))
     .map((text) => containsAnswer(text, accepted));
   const rank = hasAnswer.indexOf(true) + 1; // 0 if no passage contains an answer
-  return {
-    exactMatch: Number(exactMatch(answer, accepted)),
-    f1: f1(answer, accepted),
-    ...Object.fromEntries(
-      cutoffs.flatMap((k) => {
-        const isFound = rank > 0 && rank <= k;
-        const found = hasAnswer.slice(0, k).filter(Boolean).length;
-        return [
-          [`recall@${k}`, Number(isFound)],
-          [`mrr@${k}`, isFound ? 1 / rank : 0],
-          [`p@${k}`, found / k],
-        ];
-      }),
-    ),
-  };
+  return Object.fromEntries(
+    cutoffs.flatMap((k) => {
+      const isFound = rank > 0 && rank <= k;
+      const found = hasAnswer.slice(0, k).filter(Boolean).length;
+      return [
+        [`recall@${k}`, Number(isFound)],
+        [`mrr@${k}`, isFound ? 1 / rank : 0],
+        [`p@${k}`, found / k],
+      ];
+    }),
+  );
 }

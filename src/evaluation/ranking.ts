@@ -35,6 +35,15 @@ const qrelsMap = z.map(
   "a Map of query -> Map of passage -> label",
 );
 
+/** Options of `evaluateRun`. */
+export interface RunOptions {
+  /**
+   * Whether a passage with the id of its query counts. Default true, as in trec_eval. BEIR leaves
+   * it out, for collections whose queries are passages too, such as ArguAna and Quora.
+   */
+  readonly ownPassages?: boolean | undefined;
+}
+
 export interface RankingEvaluation {
   /**
    * Means over all judged queries of `map`, `mrr`, `rprec`, and for each cutoff k `ndcg@k`, `p@k`,
@@ -71,13 +80,16 @@ export function evaluateRun(
   run: RetrievalRun,
   qrels: Qrels,
   cutoffs: readonly number[] = DEFAULT_CUTOFFS,
+  { ownPassages = true }: RunOptions = {},
 ): RankingEvaluation {
   checkData(runMap, run, { where: "run", remedy: "take it from readRun(FILE)" });
   checkData(qrelsMap, qrels, { where: "qrels", remedy: "take them from readQrels(FILE)" });
   checkCutoffs(cutoffs);
-  const each = [...qrels].map(([query, labels]) =>
-    measureRanking(run.get(query) ?? [], labels, cutoffs),
-  );
+  const each = [...qrels].map(([query, labels]) => {
+    const found = run.get(query) ?? [];
+    const counted = ownPassages ? found : found.filter(({ id }) => id !== query);
+    return measureRanking(counted, labels, cutoffs);
+  });
   const answered = [...qrels.keys()].filter((query) => run.has(query)).length;
   return {
     measures: averageMeasures(each, each.length),

@@ -1,6 +1,8 @@
 /**
  * Reads runs and qrels in the formats of TREC (https://github.com/usnistgov/trec_eval, README) and
- * BEIR (https://github.com/beir-cellar/beir). Spaces or tabs separate the columns.
+ * BEIR (https://github.com/beir-cellar/beir). Tabs separate the columns of a line that has the
+ * right number of them, so that ids can have spaces and quotation marks around them; else spaces
+ * and tabs do.
  */
 
 import { InputError } from "../io/errors.ts";
@@ -14,7 +16,8 @@ const RUN_COLUMNS = '"query Q0 passage rank score tag"';
 
 /**
  * Reads qrels: `query 0 passage label` (TREC) or `query passage label` (BEIR, optionally with a
- * header line). Labels are integers. A line may be repeated with the same label.
+ * header line). Labels are whole numbers; `1.0` is one. A line may be repeated with the same
+ * label.
  *
  * @throws {InputError} with file and line.
  *
@@ -34,7 +37,7 @@ export async function readQrels(file: string): Promise<Qrels> {
   checkPath(file, "file");
   const qrels = new Map<string, Map<string, number>>();
   let columns = 0;
-  for await (const { where, fields } of readRows(file, "relevance qrels")) {
+  for await (const { where, fields } of readRows(file, "relevance qrels", isJudgement)) {
     if (columns === 0) {
       columns = fields.length === 3 ? 3 : 4;
       if (columns === 3 && !isLabel(fields[2]!)) continue; // the header of BEIR
@@ -48,7 +51,12 @@ export async function readQrels(file: string): Promise<Qrels> {
   return qrels;
 }
 
-const isLabel = (text: string): boolean => /^[+-]?\d+$/.test(text);
+const isLabel = (text: string): boolean => /^[+-]?\d+(?:\.0*)?$/.test(text);
+
+const isJudgement = (fields: readonly string[]): boolean =>
+  (fields.length === 3 || fields.length === 4) && isLabel(fields.at(-1)!);
+
+const isResult = (fields: readonly string[]): boolean => fields.length === 6;
 
 function addLabel(
   qrels: Map<string, Map<string, number>>,
@@ -91,7 +99,7 @@ function addLabel(
 export async function readRun(file: string): Promise<RetrievalRun> {
   checkPath(file, "file");
   const run = new Map<string, Map<string, number>>();
-  for await (const { where, fields } of readRows(file, "a TREC run")) {
+  for await (const { where, fields } of readRows(file, "a TREC run", isResult)) {
     if (fields.length !== 6) throw columnProblem(where, RUN_COLUMNS, fields);
     const [query, , passage, , text] = fields as [string, string, string, string, string, string];
     const score = Number(text);
@@ -117,12 +125,21 @@ interface Row {
 }
 
 /** The rows of a table without blank lines. */
-async function* readRows(file: string, what: string): AsyncGenerator<Row, void> {
+async function* readRows(
+  file: string,
+  what: string,
+  isComplete: (fields: readonly string[]) => boolean,
+): AsyncGenerator<Row, void> {
   for await (const { where, text } of readTextLines(file, `a file of ${what}`)) {
-    const fields = text.trim().split(/\s+/);
+    const byTabs = text.split("\t").map((field) => unquoted(field.trim()));
+    const fields = isComplete(byTabs) ? byTabs : text.trim().split(/\s+/);
     if (fields[0] !== "") yield { where, fields };
   }
 }
+
+/** `"a ""b"""` -> `a "b"` */
+const unquoted = (field: string): string =>
+  /^"(?:[^"]|"")*"$/.test(field) ? field.slice(1, -1).replaceAll('""', '"') : field;
 
 function entry(table: Map<string, Map<string, number>>, query: string): Map<string, number> {
   const known = table.get(query);

@@ -16,7 +16,7 @@ export interface AnswerSignals {
   readonly likelihood: number;
   /**
    * Least difference of probability between a token and the most probable other token at its place,
-   * from -1 to 1. It is below 0 only for an answer of beam search.
+   * from -1 to 1. It is below 0 only for an answer that had to be another one, as a quotation.
    */
   readonly margin: number;
   /** Target attention on the passages that contain the answer, from 0 to 1. */
@@ -25,7 +25,15 @@ export interface AnswerSignals {
   readonly length: number;
   /** 1 if a passage contains the answer, otherwise 0. */
   readonly quoted: number;
+  /** The highest retrieval score of the passages that were read. */
+  readonly similarity?: number | undefined;
+  /** `similarity` minus the next retrieval score; undefined if there was one passage. */
+  readonly lead?: number | undefined;
+  /** The share of the terms of the question that stand in no passage that was read, from 0 to 1. */
+  readonly unmatched?: number | undefined;
 }
+
+export type SignalName = keyof AnswerSignals;
 
 export const SIGNAL_NAMES = [
   "likelihood",
@@ -33,37 +41,86 @@ export const SIGNAL_NAMES = [
   "attention",
   "length",
   "quoted",
-] as const satisfies readonly (keyof AnswerSignals)[];
+  "similarity",
+  "lead",
+  "unmatched",
+] as const satisfies readonly SignalName[];
 
-/** A logistic model: the probability is `1 / (1 + exp(-(intercept + sum of weight x signal)))`. */
+/** How a signal counts. */
+export interface CalibratedSignal {
+  /** The change of the log odds for one standard deviation of the signal. */
+  readonly weight: number;
+  /** What is added for its square: below 0, a high signal says less than a low one. */
+  readonly curvature: number;
+  /** Of the answers that the calibration was fitted on. */
+  readonly mean: number;
+  readonly deviation: number;
+}
+
+/**
+ * A logistic model. With the signals x of an answer, in standard deviations and at most 3 of them
+ * from the mean:
+ *
+ *     z_j = min(3, max(-3, (x_j - mean_j) / deviation_j))
+ *     P(right) = 1 / (1 + exp(-(intercept + sum_j weight_j * z_j + curvature_j * z_j^2)))
+ *
+ * The squares let a passage be similar enough: below that, the similarity decides, and above it
+ * the other signals do.
+ *
+ * A signal that an answer does not have counts as its mean.
+ */
 export interface AnswerCalibration {
   readonly intercept: number;
-  /** A weight for each signal. */
-  readonly weights: AnswerSignals;
+  readonly signals: Readonly<Record<SignalName, CalibratedSignal>>;
   /** `answer` and `read` abstain below it, unless `minimumConfidence` is given. From 0 to 1. */
   readonly threshold?: number | undefined;
 }
 
+/** Signals beyond it say no more: they are outside of what the calibration was fitted on. */
+const MAX_DEVIATIONS = 3;
+
+const value = z.number("a number");
+
 /** A number for each signal, in a file. */
 export const AnswerSignalsFile = z.strictObject(
   {
-    likelihood: z.number("a number"),
-    margin: z.number("a number"),
-    attention: z.number("a number"),
-    length: z.number("a number"),
-    quoted: z.number("a number"),
+    likelihood: value,
+    margin: value,
+    attention: value,
+    length: value,
+    quoted: value,
+    similarity: value.optional(),
+    lead: value.optional(),
+    unmatched: value.optional(),
   },
   `{ ${SIGNAL_NAMES.join(", ")} }`,
+);
+
+const term = z.strictObject(
+  { weight: value, curvature: value, mean: value, deviation: number({ above: 0 }) },
+  "{ weight, curvature, mean, deviation }",
 );
 
 /** `answer_calibration` of `config.json`. */
 export const AnswerCalibrationFile = z.strictObject(
   {
-    intercept: z.number("a number"),
-    weights: AnswerSignalsFile,
+    intercept: value,
+    signals: z.strictObject(
+      {
+        likelihood: term,
+        margin: term,
+        attention: term,
+        length: term,
+        quoted: term,
+        similarity: term,
+        lead: term,
+        unmatched: term,
+      },
+      `{ ${SIGNAL_NAMES.join(", ")} }: fit the calibration again, with reatt evaluate calibrate`,
+    ),
     threshold: number({ from: 0, to: 1 }).optional(),
   },
-  "{ intercept, weights }",
+  "{ intercept, signals }",
 );
 
 /** @throws {InputError} unless `given` is a calibration */
@@ -72,31 +129,41 @@ export function checkCalibration(given: unknown): void {
   checkData(AnswerCalibrationFile, given, { where: "calibration", remedy });
 }
 
+/** A signal in standard deviations from the mean, at most 3; 0 for one that is missing. */
+export function standardised(
+  given: number | undefined,
+  { mean, deviation }: Pick<CalibratedSignal, "mean" | "deviation">,
+): number {
+  if (given === undefined) return 0;
+  return Math.min(MAX_DEVIATIONS, Math.max(-MAX_DEVIATIONS, (given - mean) / deviation));
+}
+
 /**
- * The probability that an answer with these signals is right:
- *
- *     1 / (1 + exp(-(intercept + sum_j weight_j * signal_j)))
+ * The probability that an answer with these signals is right, by {@link AnswerCalibration}.
  *
  * @throws {InputError} if a weight or a signal is missing or not a number.
  *
  * @example
  * ```ts
- * import { calibratedConfidence } from "reatt";
+ * import { calibratedConfidence, fitCalibration } from "reatt";
  *
- * const weights = { likelihood: 1, margin: 2, attention: 1, length: -0.5, quoted: 0.5 };
  * const signals = { likelihood: -0.5, margin: 0.3, attention: 0.4, length: 1, quoted: 1 };
- * console.log(calibratedConfidence({ intercept: 0, weights }, signals).toFixed(3)); // 0.622
+ * const outcomes = Array.from({ length: 40 }, (_, i) => {
+ *   return { signals: { ...signals, likelihood: -i / 20 }, correct: i < 20 };
+ * });
+ * console.log(calibratedConfidence(fitCalibration(outcomes), signals) > 0.5); // true
  * ```
  */
-export function calibratedConfidence(
-  calibration: AnswerCalibration,
-  signals: AnswerSignals,
-): number {
+export function calibratedConfidence(calibration: AnswerCalibration, given: AnswerSignals): number {
   checkCalibration(calibration);
-  checkData(AnswerSignalsFile, signals, { where: "signals", remedy: "take them from a reply" });
-  const { intercept, weights } = calibration;
+  checkData(AnswerSignalsFile, given, { where: "signals", remedy: "take them from a reply" });
+  const { intercept, signals } = calibration;
   return logistic(
-    SIGNAL_NAMES.reduce((sum, name) => sum + weights[name] * signals[name], intercept),
+    SIGNAL_NAMES.reduce((sum, name) => {
+      const { weight, curvature } = signals[name];
+      const z = standardised(given[name], signals[name]);
+      return sum + weight * z + curvature * z ** 2;
+    }, intercept),
   );
 }
 

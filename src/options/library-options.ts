@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import type { Provider } from "../tensor/session.ts";
+import { LANGUAGES } from "../text/languages.ts";
 import { choice, flag, integer, number, option, path, text } from "./option.ts";
 
 const ENGINE = "Search engine";
@@ -190,6 +191,19 @@ export const BM25_OPTIONS = {
   }),
 };
 
+/** The language of the words that BM25 compares. */
+export const LANGUAGE = {
+  /**
+   * The language whose words are stemmed, by its code of ISO 639-1. Default: that of the first
+   * passages. Words of other scripts than its own are stemmed in the language that they are in.
+   */
+  language: option(choice(...LANGUAGES).optional(), {
+    help: "language of the words that BM25 stems",
+    defaultText: "that of the first passages",
+    group: HYBRID,
+  }),
+};
+
 /** How BM25 and the model are combined. */
 export const HYBRID_OPTIONS = {
   /** The weight of the model's retrieval score: 0 or more. `tuneLambda` finds it. */
@@ -205,6 +219,14 @@ export const RANK_OPTIONS = {
   /** Number of passages or documents. Default 100 for `retrieve` and 10 for `answer`. */
   topK: option(integer(1).default(PASSAGES_RETRIEVED), {
     help: "passages, or documents, for each question",
+  }),
+  /**
+   * No passage with a lower score: of hybrid search if it ranks, else of the model. The scale of a
+   * score depends on the model. Default: every score.
+   */
+  minScore: option(z.number("a number").optional(), {
+    help: "no passage with a lower score",
+    defaultText: "every score",
   }),
   /** Default `passage`. */
   granularity: option(choice("passage", "document").default("passage"), {

@@ -4,7 +4,7 @@
  *
  *     BM25(q, p) / |q| + lambda * f(p, q)
  *
- * where |q| is the number of index terms of the question (bm25/analysis.ts), and f the retrieval
+ * where |q| is the number of index terms of the question (text/terms.ts), and f the retrieval
  * score (search/rescore.ts). A development set chooses lambda.
  *
  * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 5, without |q|. Both scores are
@@ -16,7 +16,6 @@ import { mean } from "../math/mean.ts";
 import type { HybridWeights } from "../model/config.ts";
 import type { HYBRID_OPTIONS } from "../options/library-options.ts";
 import type { Given } from "../options/option.ts";
-import { analyse } from "./bm25/analysis.ts";
 import type { Bm25, GivenParameters } from "./bm25/bm25.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { type Ranking, ranked, TopK } from "./scoring/top-k.ts";
@@ -132,7 +131,7 @@ async function boundedSearch(
   if (!estimates) return undefined;
   const { candidates, others, exact } = estimates;
   const onlyDense = difference(candidates.ordinals, lexical.ordinals);
-  const terms = Math.max(1, analyse(text).length);
+  const terms = Math.max(1, bm25.analyser.terms(text).length);
   const lexicalScores = new Map([
     ...scoresOf(lexical),
     ...scoresOf({ ordinals: onlyDense, scores: bm25.score(text, onlyDense, { k1, b }) }),
@@ -191,7 +190,7 @@ async function bestByBounds(
  */
 export async function hybridScores(
   index: Pick<IndexGeneration, "scores">,
-  bm25: Pick<Bm25, "score">,
+  bm25: Pick<Bm25, "score" | "analyser">,
   { text, vectors }: EncodedQuestion,
   lists: { readonly lexical: Ranking; readonly dense: Ranking },
   parameters?: GivenParameters,
@@ -205,7 +204,7 @@ export async function hybridScores(
   for (const [i, ordinal] of dense.ordinals.entries()) known.set(ordinal, dense.scores[i]!);
   for (const [i, ordinal] of onlyLexical.entries()) known.set(ordinal, otherDense[i]!);
   const ordinals = Uint32Array.of(...lexical.ordinals, ...onlyDense);
-  const terms = Math.max(1, analyse(text).length);
+  const terms = Math.max(1, bm25.analyser.terms(text).length);
   return {
     ordinals,
     lexical: Float64Array.of(...lexical.scores, ...otherLexical).map((score) => score / terms),

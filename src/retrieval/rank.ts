@@ -61,6 +61,8 @@ export interface RankRequest extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hy
   readonly hybrid?: HybridOptions | undefined;
   /** Whether to read the states that the index holds. Default: false. */
   readonly withStates?: boolean | undefined;
+  /** Whether to return the retrieval scores beside those of hybrid search. Default: false. */
+  readonly withSimilarity?: boolean | undefined;
 }
 
 /** A passage that a search found. */
@@ -69,6 +71,8 @@ export interface FoundPassage {
   /** The position of the passage in the index. */
   readonly ordinal: number;
   readonly score: number;
+  /** The retrieval score, without BM25. */
+  readonly similarity?: number | undefined;
   readonly states?: StoredStates | undefined;
 }
 
@@ -79,15 +83,16 @@ export interface FoundPassage {
 export async function rank(
   index: IndexGeneration,
   questions: readonly EncodedQuestion[],
-  { topK, granularity, hybrid, filter, where, signal, withStates = false }: RankRequest,
+  request: RankRequest,
 ): Promise<FoundPassage[][]> {
+  const { topK, granularity, hybrid, filter, where, minScore, signal } = request;
   const accept = await index.accepting({ filter, where });
   const rankPassages: RankPassages<EncodedQuestion> = (some, count) => {
-    const request = { topK: count, accept, signal };
-    if (hybrid) return hybridSearch(index, hybrid, some, request);
+    const search = { topK: count, accept, signal };
+    if (hybrid) return hybridSearch(index, hybrid, some, search);
     return index.rankings(
       some.map(({ vectors }) => vectors),
-      request,
+      search,
     );
   };
   const passageAt = passageReader(index);
@@ -96,17 +101,28 @@ export async function rank(
     granularity === "document"
       ? await rankDocuments(index.passageCount, keyOf, rankPassages, questions, topK)
       : await rankPassages(questions, topK);
-  const read = async ({ ordinals, scores }: Ranking): Promise<FoundPassage[]> => {
+  const read = async (ranking: Ranking, question: number): Promise<FoundPassage[]> => {
+    const { ordinals, scores } = atLeast(ranking, minScore);
+    const { vectors } = questions[question]!;
     const passages = await Promise.all(Array.from(ordinals, passageAt));
-    const states = withStates ? await index.states([...ordinals]) : undefined;
+    const states = request.withStates ? await index.states([...ordinals]) : undefined;
+    const similarities = request.withSimilarity ? await index.scores(vectors, ordinals) : undefined;
     return passages.map((passage, i) => ({
       passage,
       ordinal: ordinals[i]!,
       score: scores[i]!,
+      similarity: similarities?.[i],
       states: states?.[i],
     }));
   };
   return Promise.all(rankings.map(read));
+}
+
+/** The beginning of a ranking with no lower score. */
+function atLeast({ ordinals, scores }: Ranking, minScore = -Infinity): Ranking {
+  const below = scores.findIndex((score) => score < minScore);
+  const count = below === -1 ? scores.length : below;
+  return { ordinals: ordinals.subarray(0, count), scores: scores.subarray(0, count) };
 }
 
 /** Reads each passage once, though several questions find it. */

@@ -42,7 +42,7 @@ export function createMcpServer({ service, report, version, timeout }: McpOption
     {
       ...{ title: "Search", annotations, outputSchema: RETRIEVAL },
       description: "Finds the best passages of the user's documents for a question.",
-      inputSchema: z.strictObject({
+      inputSchema: asSent({
         ...RETRIEVE_REQUEST,
         topK: RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K),
       }),
@@ -59,7 +59,7 @@ export function createMcpServer({ service, report, version, timeout }: McpOption
       description:
         "Answers a question from the user's documents: a short answer with its confidence and the " +
         "passages that it comes from.",
-      inputSchema: z.strictObject(ANSWER_REQUEST),
+      inputSchema: asSent(ANSWER_REQUEST),
     },
     (request, { mcpReq }) =>
       callTool(mcpReq.signal, async (call) =>
@@ -71,7 +71,7 @@ export function createMcpServer({ service, report, version, timeout }: McpOption
     {
       ...{ title: "Read", annotations, outputSchema: REPLY },
       description: "Answers a question from the passages of the request.",
-      inputSchema: z.strictObject(READ_REQUEST),
+      inputSchema: asSent(READ_REQUEST),
     },
     (request, { mcpReq }) =>
       callTool(mcpReq.signal, async (call) =>
@@ -89,3 +89,25 @@ interface ToolResult {
 }
 
 const textOf = (text: string): { type: "text"; text: string } => ({ type: "text", text });
+
+/**
+ * Arguments as language models and their clients send them: `null` for an argument that is left
+ * out, and a number or `true` as text.
+ */
+const asSent = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.preprocess((given) => {
+    if (typeof given !== "object" || given === null) return given;
+    const sent = Object.entries(given).filter(([, value]) => value !== null);
+    return Object.fromEntries(sent.map(([name, value]) => [name, meant(shape[name], value)]));
+  }, z.strictObject(shape));
+
+/** What a text stands for where it is not accepted as text. */
+function meant(schema: z.core.$ZodType | undefined, given: unknown): unknown {
+  if (typeof given !== "string" || !schema || z.safeParse(schema, given).success) return given;
+  try {
+    const value: unknown = JSON.parse(given);
+    return z.safeParse(schema, value).success ? value : given;
+  } catch {
+    return given;
+  }
+}

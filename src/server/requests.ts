@@ -49,6 +49,8 @@ const granularity = RANK_OPTIONS.granularity.describe(
   "document: passages with the same title count once, with the score of the best.",
 );
 
+const minScore = RANK_OPTIONS.minScore.describe("No passage with a lower score.");
+
 const hybrid = (byDefault: string) =>
   z
     .boolean("true or false")
@@ -120,6 +122,7 @@ export const RETRIEVE_REQUEST = {
   granularity,
   where,
   hybrid: hybrid("false"),
+  minScore,
 };
 
 /** `POST /v1/answer` */
@@ -130,6 +133,7 @@ export const ANSWER_REQUEST = {
   granularity,
   where,
   hybrid: hybrid("true if the model stores weights"),
+  minScore,
   ...READING,
 };
 

@@ -47,6 +47,7 @@ export const REPLY = z.object({
         "the answer.",
     ),
   abstained: z.boolean(),
+  error: z.string().optional().describe("Why the question could not be answered."),
   passages: z.array(
     z.object({
       ...passage,
@@ -57,6 +58,7 @@ export const REPLY = z.object({
           "The share of the attention; the shares sum to 1. From the reader marginal: the " +
             "probability that the answer comes from this passage.",
         ),
+      cutTokens: z.int().optional().describe("Its last tokens that were not read."),
       span: z
         .object({ start: z.int(), end: z.int() })
         .optional()
@@ -91,15 +93,17 @@ export const EXPLANATIONS = z.object({
 /** A reply as `reatt answer --json` prints it. */
 export function replyToJson(
   id: string,
-  { answer, tokenIds, confidence, abstained, passages }: Reply<Passage & Partial<Hit>>,
+  { answer, tokenIds, confidence, abstained, error, passages }: Reply<Passage & Partial<Hit>>,
 ): z.output<typeof REPLY> {
   return {
     ...{ id, answer, tokenIds: [...tokenIds], confidence, abstained },
+    ...(error && { error: error.message }),
     passages: passages.map((passage) => ({
       id: passage.id,
       ...(passage.score !== undefined && { score: passage.score }),
       attention: passage.attention,
       ...(passage.span && { span: passage.span }),
+      ...(passage.cutTokens !== undefined && { cutTokens: passage.cutTokens }),
       ...passageToJson(passage),
     })),
   };

@@ -64,7 +64,7 @@ test("it is a Runnable: in a chain, in a batch, with callbacks", async () => {
 
 test("a retriever without a model or an index: one line", () => {
   for (const [given, message] of [
-    [undefined, /^new ReattRetriever: expected \{ model, index, retrieve \}, got nothing/],
+    [undefined, /^new ReattRetriever: expected \{ model, index, k, retrieve \}, got nothing/],
     [{}, /^model: expected a loaded model, got nothing; load it: await ReAtt\.load\(MODEL\)$/],
     [{ model }, /^index: expected an open index, got nothing; open it/],
     [{ model, index: Promise.resolve(index) }, /^index: .*; write await before the call$/],
@@ -83,6 +83,36 @@ test("an error of reatt is the error of the chain", async () => {
   } catch (error) {
     assert.match((error as Error).message, /question: expected a question, got no text/);
   }
+});
+
+test("it returns four documents unless k says otherwise, and refuses unknown options", async () => {
+  const counts: unknown[] = [];
+  const counting = {
+    retrieve: async (_: unknown, __: unknown, given: { topK: number }) => {
+      counts.push(given.topK);
+      return [];
+    },
+  };
+  const any = counting as unknown as Pick<ReAtt, "retrieve">;
+  for (const given of [{}, { k: 7 }, { retrieve: { topK: 9 } }])
+    await new ReattRetriever({ model: any, index, ...given }).invoke(QUESTION);
+  assert.equal(counts, [4, 7, 9]);
+  for (const [given, message] of [
+    [{ topK: 3 }, /expected options among model, index, k, .*, got "topK"/],
+    [{ k: 3, retrieve: { topK: 3 } }, /expected k or retrieve\.topK, got both/],
+  ] as const)
+    assert.throws(
+      () => new ReattRetriever({ model, index, ...given }),
+      (error: Error) => error instanceof InputError && message.test(error.message),
+    );
+});
+
+test("metadata of the user is kept, whatever its names", async () => {
+  const metadata = { score: "A+", title: "mine", document: "own" };
+  const hit = { id: "1", title: "Its title", text: "text", score: 0.5, document: "d", metadata };
+  const found = { retrieve: async () => [hit] } as unknown as Pick<ReAtt, "retrieve">;
+  const [document] = await new ReattRetriever({ model: found, index }).invoke(QUESTION);
+  assert.equal(document!.metadata, metadata);
 });
 
 test.run();

@@ -77,7 +77,7 @@ test("the calibrated model is a copy with other confidences", async () => {
   ]);
   const second = JSON.parse(again.stdout);
   assert.ok(Math.abs(second.now.meanConfidence - 14 / 27) < 1e-6); // as the intercept is free
-  assert.equal(second.calibration.weights, calibration.weights);
+  assert.equal(second.calibration.signals, calibration.signals);
 
   const taken = await calibrate("--out", at("out"));
   assert.is(taken.code, 1);
@@ -89,8 +89,25 @@ test("without --out it prints a table only", async () => {
   assert.is(code, 0);
   assert.match(stdout, /^27 answers, 51\.9 % right\n +now +calibrated \(10-fold\)\n/);
   assert.match(stdout, /\nECE, 15 equal widths, points +\d+\.\d +\d+\.\d\n/);
-  assert.match(stdout, /\n0\.05 +\d+\.\d +\d+\.\d +\d+\.\d\n/);
-  assert.match(stdout, /\nintercept -?\d+\.\d{3}, likelihood /);
+  assert.match(stdout, /\n0\.05 +\d+\.\d +\d+\.\d +\d+\.\d +-\n/);
+  assert.match(stdout, /\nsignal +weight +curvature +mean +deviation\nlikelihood +-?\d\.\d\d /);
+  assert.match(stdout, /\nintercept -?\d+\.\d\d; a weight is the change of the log odds/);
+});
+
+test("with questions that the documents do not answer, a threshold is stored", async () => {
+  const none = asked.slice(0, 12).map(({ id, question }) => ({
+    ...{ id: `none ${id}`, question: `${question.replace("has", "had in 1750,")} and why?` },
+    answers: [],
+  }));
+  const mixed = jsonLines("mixed.jsonl", [...questions, ...none]);
+  const { code, stdout, stderr } = await runCaptured([
+    ...["evaluate", "calibrate", "--model", MODEL, "--index", at("index"), "--data", mixed],
+    ...["--top-k", "2", "--json"],
+  ]);
+  assert.is(code, 0, stderr);
+  const { calibration, now, unanswerable } = JSON.parse(stdout);
+  assert.equal([now.answers, unanswerable], [39, 12]);
+  assert.ok(calibration.threshold >= 0 && calibration.threshold < 1);
 });
 
 test("an interrupted calibration continues and gives the same weights", async () => {
@@ -112,8 +129,8 @@ test("an interrupted calibration continues and gives the same weights", async ()
   assert.match(stderr, /27\/27 questions/);
   const [found, expected] = [stdout, whole.stdout].map((text) => JSON.parse(text).calibration);
   // Another batch rounds the float32 sums of the model in another way
-  for (const [name, weight] of Object.entries<number>(expected.weights))
-    assert.ok(Math.abs(found.weights[name] - weight) < 1e-3, name);
+  for (const [name, { weight }] of Object.entries<{ weight: number }>(expected.signals))
+    assert.ok(Math.abs(found.signals[name].weight - weight) < 1e-3, name);
   assert.not.ok(readdirSync(at("stopped")).includes("calibration-answers.jsonl"));
 });
 

@@ -20,6 +20,7 @@ import {
   readRun,
   storeCalibration,
 } from "../../src/index.ts";
+import { calibrationOf } from "../support/calibration.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-arguments-"));
 test.after(() => rmSync(folder, { recursive: true }));
@@ -137,7 +138,7 @@ test("evaluateRun", async () => {
 });
 
 const signals = { likelihood: -1, margin: 0.5, attention: 0.3, length: 1, quoted: 1 };
-const calibration = { intercept: -2, weights: signals };
+const calibration = calibrationOf(-2, signals);
 const outcomes = Array.from({ length: 40 }, (_, i) => ({ signals, correct: i % 2 === 0 }));
 
 test("calibration", async () => {
@@ -168,7 +169,7 @@ test("calibration", async () => {
       /^groups: expected a list of 40 texts, got 1; /,
     ],
     [
-      () => calibratedConfidence(any({ weights: signals }), signals),
+      () => calibratedConfidence(any({ signals: calibration.signals }), signals),
       /^calibration\.intercept: expected a number, got nothing; .*fitCalibration/,
     ],
     [

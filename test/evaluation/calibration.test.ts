@@ -4,16 +4,18 @@ import {
   type AnswerOutcome,
   crossValidatedConfidence,
   fitCalibration,
+  thresholdFor,
 } from "../../src/evaluation/calibration.ts";
 import { InputError } from "../../src/io/errors.ts";
 import { mean } from "../../src/math/mean.ts";
 import { createRandom } from "../../src/math/random.ts";
 import { calibratedConfidence } from "../../src/model/answer-calibration.ts";
+import { calibrationOf } from "../support/calibration.ts";
 
-const TRUE = {
-  intercept: -1,
-  weights: { likelihood: 1.5, margin: 2, attention: 1, length: -0.8, quoted: 1 },
-};
+const TRUE = calibrationOf(-1, {
+  ...{ likelihood: 1.5, margin: 2, attention: 1, length: -0.8, quoted: 1 },
+  ...{ similarity: 2, lead: 1, unmatched: -1 },
+});
 
 /** Answers that are right with the probability that `TRUE` gives. */
 function simulated(count: number, seed: number): AnswerOutcome[] {
@@ -25,13 +27,16 @@ function simulated(count: number, seed: number): AnswerOutcome[] {
       attention: random.next(),
       length: Math.log(1 + random.integer(10)),
       quoted: random.integer(2),
+      similarity: random.next(),
+      lead: random.next(),
+      unmatched: random.next(),
     };
     return { signals, correct: random.next() < calibratedConfidence(TRUE, signals) };
   });
 }
 
 test("the fit recovers the model that made the answers", () => {
-  const fitted = fitCalibration(simulated(4_000, 0));
+  const fitted = fitCalibration(simulated(12_000, 0));
   for (const { signals } of simulated(100, 1)) {
     const difference = calibratedConfidence(fitted, signals) - calibratedConfidence(TRUE, signals);
     assert.ok(Math.abs(difference) < 0.08, `${difference}`); // standard errors are near 0.02
@@ -55,8 +60,8 @@ test("the unit of a signal does not matter", () => {
     correct,
   }));
   const [one, other] = [fitCalibration(outcomes), fitCalibration(scaled)];
-  assert.ok(Math.abs(one.weights.margin - 100 * other.weights.margin) < 1e-8);
-  assert.ok(Math.abs(one.weights.length - other.weights.length) < 1e-8);
+  for (const name of ["margin", "length"] as const)
+    assert.ok(Math.abs(one.signals[name].weight - other.signals[name].weight) < 1e-8);
 });
 
 test("a signal with one value gets no weight", () => {
@@ -64,7 +69,44 @@ test("a signal with one value gets no weight", () => {
     signals: { ...signals, quoted: 1 },
     correct,
   }));
-  assert.is(fitCalibration(outcomes).weights.quoted, 0);
+  assert.is(fitCalibration(outcomes).signals.quoted.weight, 0);
+});
+
+test("rounding is no signal, and an outlier counts as three deviations", () => {
+  const random = createRandom("rounding");
+  const rounded = simulated(300, 7).map(({ signals, correct }) => ({
+    signals: { ...signals, attention: 1 + 1e-7 * (correct ? 1 : random.next()) },
+    correct,
+  }));
+  const fitted = fitCalibration(rounded);
+  assert.ok(Math.abs(fitted.signals.attention.weight) < 0.01);
+  const { signals } = rounded[0]!;
+  const confidenceAt = (likelihood: number) =>
+    calibratedConfidence(fitted, { ...signals, likelihood });
+  const { mean: centre, deviation } = fitted.signals.likelihood;
+  assert.is(confidenceAt(-1e9), confidenceAt(centre - 3 * deviation - 1e-3));
+});
+
+test("a signal that an answer lacks counts as its mean", () => {
+  const fitted = fitCalibration(simulated(300, 8));
+  const { signals } = simulated(1, 9)[0]!;
+  assert.is(
+    calibratedConfidence(fitted, { ...signals, similarity: undefined }),
+    calibratedConfidence(fitted, { ...signals, similarity: fitted.signals.similarity.mean }),
+  );
+});
+
+test("the threshold loses at most the given share of right answers", () => {
+  const answers = Array.from({ length: 100 }, (_, i) => ({
+    confidence: i / 100,
+    correct: i % 2 > 0,
+  }));
+  for (const share of [0, 0.05, 0.5]) {
+    const threshold = thresholdFor(answers, share);
+    const lost = answers.filter(({ confidence, correct }) => correct && confidence < threshold);
+    assert.ok(lost.length <= share * 50 && lost.length + 1 > share * 50, `${share}`);
+  }
+  assert.is(thresholdFor([]), 0);
 });
 
 test("cross-validation does not use the answers of an outcome's own group", () => {

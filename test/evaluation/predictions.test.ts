@@ -25,7 +25,7 @@ test("means over all questions, worked by hand", () => {
     ["other", { answer: "Curie", passages: [] }],
   ]);
   const { measures, ...counts } = evaluateAnswers(predictions, questions, [1, 2, 3, 5]);
-  assert.equal(counts, { questions: 3, unanswered: 1 });
+  assert.equal(counts, { questions: 3, unanswered: 1, unanswerable: 0 });
   // F1 of "Madame Curie": 1 of 2 + 2 against the first, 1 of 2 + 1 against the second.
   assert.equal(measures, {
     exactMatch: 1 / 3,
@@ -110,6 +110,27 @@ test("errors name file and line", async ({ file }) => {
     assert.instance(error, InputError);
     assert.match((error as Error).message, words);
   }
+});
+
+test("an abstention is right where there is no answer, as in SQuAD 2.0", () => {
+  const predictions = new Map([
+    ["1", { answer: "Curie", passages: ["by Curie"] }],
+    ["2", { answer: "", passages: ["by Curie"] }],
+    ["3", { answer: "", passages: ["nothing"] }],
+    ["4", { answer: "Curie", passages: ["nothing"] }],
+  ]);
+  const asked = [
+    { id: "1", question: "Who?", answers: ["Curie"] },
+    { id: "2", question: "Who?", answers: ["Curie"] },
+    { id: "3", question: "Who?", answers: [] },
+    { id: "4", question: "Who?", answers: [] },
+  ];
+  const { measures, unanswerable } = evaluateAnswers(predictions, asked, [1]);
+  assert.is(unanswerable, 2);
+  assert.equal(measures, {
+    ...{ exactMatch: 1 / 2, f1: 1 / 2, "recall@1": 1, "mrr@1": 1, "p@1": 1 },
+    ...{ abstained: 1 / 2, lost: 1 / 2 },
+  });
 });
 
 test.run();

@@ -158,4 +158,11 @@ test("measures are from 0 to 1, and a perfect ranking has 1", () => {
   );
 });
 
+test("a query's own passage counts as in trec_eval, or not, as in BEIR", () => {
+  const qrels = new Map([["a", new Map([["b", 1]])]]);
+  const run = new Map([["a", ["a", "b"].map((id, i) => ({ id, score: 2 - i }))]]);
+  assert.is(evaluateRun(run, qrels, [1]).measures.mrr, 1 / 2);
+  assert.is(evaluateRun(run, qrels, [1], { ownPassages: false }).measures.mrr, 1);
+});
+
 test.run();

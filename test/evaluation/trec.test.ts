@@ -34,6 +34,18 @@ test("reads TREC's qrels", async ({ folder }) => {
   });
 });
 
+test("reads labels such as 1.0, quoted columns, and ids with spaces between tabs", async ({
+  folder,
+}) => {
+  const file = join(folder, "quoted.tsv");
+  await writeFile(file, '"query-id"\t"corpus-id"\t"score"\n"q 1"\t"a ""b"""\t1.0\nq2\tdoc 7\t0.\n');
+  assert.equal(plain(await readQrels(file)), { "q 1": { 'a "b"': 1 }, q2: { "doc 7": 0 } });
+  await writeFile(file, "q 1\tQ0\tdoc 7\t1\t0.5\treatt\n");
+  assert.equal([...(await readRun(file))], [["q 1", [{ id: "doc 7", score: 0.5 }]]]);
+  await writeFile(file, "q1\td1\t1\nq1\td2\t1.5\n");
+  await refused(readQrels(file), /expected a whole number as label, got "1\.5"/);
+});
+
 test("reads BEIR's qrels, with a header or without, and a byte order mark", async ({ folder }) => {
   const file = join(folder, "test.tsv");
   const expected = { q1: { d1: 2, d2: 1 }, q2: { d1: 0 } };

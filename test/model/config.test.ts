@@ -5,6 +5,7 @@ import * as assert from "uvu/assert";
 import { type ModelConfig, retrievalHead, textLayers } from "../../src/model/config.ts";
 import { readConfig, writeConfig } from "../../src/model/config-file.ts";
 import { refused, temporaryFolder } from "../checkpoints/support.ts";
+import { calibrationOf } from "../support/calibration.ts";
 import { testWithShared } from "../support/shared.ts";
 
 const folder = temporaryFolder();
@@ -145,7 +146,7 @@ test("weights of hybrid search are read, checked, written and copied", async () 
 
 test("a calibration of answers is read, checked and written", async () => {
   const weights = { likelihood: 1, margin: 2, attention: -0.5, length: -1, quoted: 0 };
-  const calibration = { intercept: -2, weights, threshold: 0.1 };
+  const calibration = calibrationOf(-2, weights, 0.1);
   const config = await read({ ...SIZES, answer_calibration: calibration });
   assert.equal(config.calibration, calibration);
   assert.not.ok("calibration" in (await read(SIZES)));
@@ -166,8 +167,11 @@ test("a calibration of answers is read, checked and written", async () => {
     { intercept: undefined },
     /: answer_calibration\.intercept: expected a number, got no/,
   );
-  const { margin: _, ...others } = weights;
-  await check({ weights: others }, /: answer_calibration\.weights\.margin: expected a number/);
+  const { margin: _, ...others } = calibration.signals;
+  await check(
+    { signals: others },
+    /: answer_calibration\.signals\.margin: expected \{ weight, curvature/,
+  );
   await check({ bias: 1 }, /: answer_calibration\.bias: expected no key beyond/);
 });
 

@@ -14,6 +14,8 @@ import {
 import type { Ranking } from "../../src/retrieval/scoring/top-k.ts";
 import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 
+import { termsOf } from "../../src/text/terms.ts";
+
 const NAMES = "abcdefghxy";
 const ordinal = (name: string): number => NAMES.indexOf(name);
 
@@ -41,6 +43,7 @@ test("an example worked by hand", async () => {
     },
   };
   const bm25 = {
+    analyser: { languages: [], terms: termsOf },
     score(text: string, ordinals: ArrayLike<number>) {
       assert.equal([text, ...Array.from(ordinals)], ["what?", ordinal("d")]);
       return Float64Array.of(0.5);
@@ -62,7 +65,11 @@ test("questions are searched one after the other: each holds the keys of its pas
     return Float64Array.from(ordinals, () => 1);
   };
   const rankings = async (vectors: readonly Float32Array[]) => vectors.map(() => ranking({ b: 3 }));
-  const bm25 = { rank: () => ranking({ a: 12 }), score: () => Float64Array.of(6) };
+  const bm25 = {
+    analyser: { languages: [], terms: termsOf },
+    rank: () => ranking({ a: 12 }),
+    score: () => Float64Array.of(6),
+  };
   const lexical = { bm25 } as unknown as LexicalIndex;
   const index = { scores, rankings } as unknown as IndexGeneration;
   const questions = Array.from({ length: 5 }, () => ({ text: "x", vectors: new Float32Array(2) }));
@@ -73,7 +80,10 @@ test("questions are searched one after the other: each holds the keys of its pas
 test("the BM25 score is divided by the terms of the question, without stop words", async () => {
   const lists = { lexical: ranking({ a: 12 }), dense: ranking({ b: 3 }) };
   const index = { scores: async () => Float64Array.of(5) };
-  const lexical = { score: () => Float64Array.of(6) };
+  const lexical = {
+    analyser: { languages: [], terms: termsOf },
+    score: () => Float64Array.of(6),
+  };
   const vectors = Float32Array.of(1, 2);
   for (const [text, terms] of [
     ["What do the lions of Africa eat?", 5], // what, do, lion, africa, eat

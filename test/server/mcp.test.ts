@@ -57,6 +57,8 @@ for (const [name, createTransport] of Object.entries(transports))
         const failed = await call("answer", bad).catch((error) => ({ ...error, isError: true }));
         assert.is(failed.isError, true);
       }
+      const sent = { question: QUESTION, topK: "2", where: null, hybrid: "true", id: null };
+      assert.is((await call("search", sent)).result.results.length, 2);
       const again = await call("search", { question: QUESTION, topK: 1 });
       assert.is(again.result.results.length, 1);
     } finally {

@@ -6,8 +6,8 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
+import type { Analyser } from "../../text/terms.ts";
 import { type Ranking, TopK } from "../scoring/top-k.ts";
-import { analyse } from "./analysis.ts";
 import {
   BLOCK_PASSAGES,
   buildInvertedIndex,
@@ -52,6 +52,8 @@ export interface CollectionStatistics {
   readonly averageLength: number;
   /** The number of passages with a term. */
   documentFrequency(term: string): number;
+  /** What makes the terms. */
+  readonly analyser: Analyser;
 }
 
 /** A passage is known by its ordinal: its position among the passages that were indexed. */
@@ -93,7 +95,8 @@ export async function buildBm25(
   collection?: CollectionStatistics,
 ): Promise<Bm25> {
   checkedParameters(options, DEFAULT_PARAMETERS); // before the passages are read
-  return bm25Over(await buildInvertedIndex(numbered(passages), options), options, collection);
+  const index = await buildInvertedIndex(numbered(passages), options, collection?.analyser);
+  return bm25Over(index, options, collection);
 }
 
 async function* numbered(
@@ -114,6 +117,7 @@ export function bm25Over(
     size: index.size,
     averageLength: index.averageLength,
     documentFrequency: (term) => frequencyOf(index, term),
+    analyser: index.analyser,
   };
   const statistics = collection ?? own;
   const scores = new Float64Array(Math.min(index.ids.length, BLOCK_PASSAGES));
@@ -208,12 +212,12 @@ export function inverseDocumentFrequency(passages: number, frequency: number): n
 
 /** The weight of each query term that the index has: idf times occurrences in the query. */
 function termWeights(
-  { vocabulary }: InvertedIndex,
+  { vocabulary, analyser }: InvertedIndex,
   { size, documentFrequency }: CollectionStatistics,
   query: string,
 ): Map<number, number> {
   const occurrences = new Map<string, number>();
-  for (const term of analyse(query))
+  for (const term of analyser.terms(query))
     if (vocabulary.has(term)) occurrences.set(term, (occurrences.get(term) ?? 0) + 1);
   return new Map(
     Array.from(occurrences, ([term, count]) => [

@@ -8,8 +8,9 @@
  * bytes, a passage 4 bytes and its id.
  */
 
+import { detectLanguages, type Language, scriptOf } from "../../text/languages.ts";
 import type { Passage } from "../../text/passage.ts";
-import { analyse } from "./analysis.ts";
+import { type Analyser, openAnalyser } from "../../text/terms.ts";
 
 /**
  * A place in a block is a Uint16. The float64 scores of a block (512 KiB) fit in the cache of a
@@ -44,9 +45,16 @@ export interface InvertedIndex {
   readonly blocks: readonly PostingBlock[];
   /** Mean number of terms of a passage. */
   readonly averageLength: number;
+  /** What makes the terms of passages and queries. */
+  readonly analyser: Analyser;
 }
 
 export interface InvertedIndexOptions {
+  /**
+   * The language whose words are stemmed, of its script. Default: that of the first 200 passages.
+   * For words of other scripts it is always detected.
+   */
+  language?: Language | undefined;
   signal?: AbortSignal | undefined;
   /** Receives the number of passages read, every 1,000 passages and at the end. */
   onProgress?: ((passages: number) => void) | undefined;
@@ -54,15 +62,24 @@ export interface InvertedIndexOptions {
 
 const NO_TERMS = new Uint32Array();
 
+type NumberedPassages = AsyncIterable<readonly [ordinal: number, passage: Passage]>;
+
+/** Passages that languages are detected from. */
+const LANGUAGE_SAMPLE = 200;
+
 /**
  * Indexes title and text of every passage.
  *
  * @param passages with their ordinals, which ascend and may leave some out
+ * @param known an analyser that another index has. Default: one for the languages of the passages
  */
 export async function buildInvertedIndex(
-  passages: AsyncIterable<readonly [ordinal: number, passage: Passage]>,
-  { signal, onProgress }: InvertedIndexOptions = {},
+  passages: NumberedPassages,
+  { signal, onProgress, language }: InvertedIndexOptions = {},
+  known?: Analyser,
 ): Promise<InvertedIndex> {
+  const { sample, all } = await sampled(passages, known ? 0 : LANGUAGE_SAMPLE);
+  const analyser = known ?? (await openAnalyser(languagesOf(sample, language)));
   const ids: string[] = [];
   const vocabulary = new Map<string, number>();
   const blocks: PostingBlock[] = [];
@@ -76,9 +93,9 @@ export async function buildInvertedIndex(
     blocks.push(invert(pending, vocabulary.size));
     pending = [];
   };
-  for await (const [ordinal, { id, title, text }] of passages) {
+  for await (const [ordinal, { id, title, text }] of all) {
     signal?.throwIfAborted();
-    const terms = analyse(`${title} ${text}`).map((term) => numberOf(vocabulary, term));
+    const terms = analyser.terms(`${title} ${text}`).map((term) => numberOf(vocabulary, term));
     while (ids.length < ordinal) add("", NO_TERMS);
     add(id, Uint32Array.from(terms).sort());
     totalLength += terms.length;
@@ -86,7 +103,32 @@ export async function buildInvertedIndex(
   }
   if (pending.length > 0) blocks.push(invert(pending, vocabulary.size));
   onProgress?.(size);
-  return { ids, size, vocabulary, blocks, averageLength: totalLength / size };
+  return { ids, size, vocabulary, blocks, averageLength: totalLength / size, analyser };
+}
+
+/** The first passages, and all of them in their order. */
+async function sampled(
+  passages: NumberedPassages,
+  count: number,
+): Promise<{ sample: readonly Passage[]; all: NumberedPassages }> {
+  const rest = passages[Symbol.asyncIterator]();
+  const first: (readonly [ordinal: number, passage: Passage])[] = [];
+  while (first.length < count) {
+    const { done, value } = await rest.next();
+    if (done) break;
+    first.push(value);
+  }
+  async function* all() {
+    yield* first;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  }
+  return { sample: first.map(([, passage]) => passage), all: all() };
+}
+
+function languagesOf(sample: readonly Passage[], given: Language | undefined): Language[] {
+  const detected = detectLanguages(sample.map(({ title, text }) => `${title} ${text}`));
+  if (given === undefined) return detected;
+  return [given, ...detected.filter((language) => scriptOf(language) !== scriptOf(given))];
 }
 
 /** The range of the postings of a term in a block; empty if the term does not occur. */

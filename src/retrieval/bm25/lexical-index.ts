@@ -1,7 +1,7 @@
 /** BM25 over the passages of an open token index. */
 
 import { checkIdList, checkOpenIndex, checkQuestion } from "../../options/arguments.ts";
-import { BM25_OPTIONS } from "../../options/library-options.ts";
+import { BM25_OPTIONS, LANGUAGE } from "../../options/library-options.ts";
 import { callback, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import {
@@ -59,8 +59,8 @@ export interface LexicalIndex {
  * Hybrid search builds this index on first use; build it yourself to use BM25 alone.
  * Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009.
  *
- * @param options defaults of a search, `k1` (0.9) and `b` (0.4); `signal`; and `onProgress` with
- *   the number of passages read
+ * @param options defaults of a search, `k1` (0.9) and `b` (0.4); `language`, by default that of the
+ *   passages; `signal`; and `onProgress` with the number of passages read
  * @throws {InputError} if `k1` or `b` is out of range
  * @example
  * ```ts
@@ -118,7 +118,12 @@ export async function openLexicalIndex(
 }
 
 const SEARCH = { ...SEARCH_OPTIONS, ...BM25_OPTIONS };
-const OPTIONS = { ...BM25_OPTIONS, ...SIGNAL, onProgress: callback<(passages: number) => void>() };
+const OPTIONS = {
+  ...BM25_OPTIONS,
+  ...LANGUAGE,
+  ...SIGNAL,
+  onProgress: callback<(passages: number) => void>(),
+};
 
 /** For each open token index: its lexical index. */
 const cache = new WeakMap<object, Promise<LexicalIndex>>();

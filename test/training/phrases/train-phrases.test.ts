@@ -13,6 +13,7 @@ import {
   trainPhrases,
 } from "../../../src/training/phrases/train-phrases.ts";
 import { runCaptured } from "../../cli/support.ts";
+import { calibrationOf } from "../../support/calibration.ts";
 import { runOf, temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
 
 const folder = temporaryFolder();
@@ -20,10 +21,7 @@ test.after(async () => folder[Symbol.asyncDispose]());
 const at = (name: string): string => join(folder.path, name);
 const MODEL = at("model");
 mkdirSync(MODEL);
-const CALIBRATION = {
-  intercept: 1,
-  weights: { likelihood: 1, margin: 0, attention: 0, length: 0, quoted: 0 },
-};
+const CALIBRATION = calibrationOf(1, { likelihood: 1 });
 await writeTinyModel(MODEL, { modelSize: 32, headSize: 16, calibration: CALIBRATION });
 const towns = "London Paris Berlin Rome Boston Dallas Chicago Toronto Houston Atlanta".split(" ");
 const PASSAGES = towns.map((title, i) => ({

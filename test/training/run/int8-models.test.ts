@@ -15,6 +15,7 @@ import { readPassages } from "../../../src/text/read-passages.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { train } from "../../../src/training/train.ts";
 import { finish } from "../../support/adaptation.ts";
+import { calibrationOf } from "../../support/calibration.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 import { makeTinyModel, temporaryFolder, writeSmallRun } from "../../support/training.ts";
 
@@ -34,7 +35,7 @@ async function int8Model(name: string, config: ModelConfig): Promise<string> {
     weights: Array.from({ length: pruningWeights(vectorSize(config)) }, (_, i) => i / 8),
     thresholds: PRUNING_SHARES.map((share) => 1 - share),
   };
-  await storeInConfig(model, { calibration: { intercept: -2, weights }, pruning }, model);
+  await storeInConfig(model, { calibration: calibrationOf(-2, weights), pruning }, model);
   return model;
 }
 

@@ -1,0 +1,112 @@
+/**
+ * The index terms of a text, for BM25. In English they are those of Lucene's EnglishAnalyzer
+ * (StandardTokenizer, EnglishPossessiveFilter, LowerCaseFilter, StopFilter, PorterStemFilter),
+ * which the baselines of Pyserini and BEIR use. Words of other languages are stemmed by Snowball's
+ * rules for them. Terms are in normal form, without accents: `Café` and `cafe` are one term.
+ */
+
+import { stemmer } from "stemmer";
+import { segments } from "./expressions.ts";
+import { type Language, letterOf, loadStemmer, type Stemmer, scriptOf } from "./languages.ts";
+import { normalForm, withoutAccents } from "./normal-form.ts";
+
+/**
+ * Words by Unicode's word boundaries (UAX #29, WB6-WB12): an apostrophe or a full stop joins
+ * letters ("o'neil", "u.s"), and a full stop, comma, semicolon or apostrophe joins digits
+ * ("1,000"). It differs from Lucene in two ways: an underscore separates words, and a run of a
+ * script without spaces is divided by a dictionary.
+ */
+const WORD =
+  /[\p{L}\p{M}\p{N}]+(?:(?:(?<=[\p{L}\p{M}])['.](?=\p{L})|(?<=\p{N})['.,;](?=\p{N}))[\p{L}\p{M}\p{N}]+)*/gu;
+
+const POSSESSIVE = /'s$/;
+
+/** Lucene's `EnglishAnalyzer.ENGLISH_STOP_WORDS_SET`. */
+const STOP_WORDS = new Set(
+  (
+    "a an and are as at be but by for if in into is it no not of on or such " +
+    "that the their then there these they this to was will with"
+  ).split(" "),
+);
+
+/** Gives the terms of a text, in its order. */
+export interface Analyser {
+  /** One for each script at most. */
+  readonly languages: readonly Language[];
+  terms(text: string): string[];
+}
+
+/** An analyser for texts in these languages. Words of other scripts are not stemmed. */
+export async function openAnalyser(languages: readonly Language[]): Promise<Analyser> {
+  const stemmers = await Promise.all(
+    languages.map(async (language) => ({
+      inScript: new RegExp(letterOf(scriptOf(language)).source, "u"),
+      stem: await loadStemmer(language),
+    })),
+  );
+  const stem = (word: string): string =>
+    stemmers.find(({ inScript }) => inScript.test(word))?.stem(word) ?? word;
+  return { languages, terms: analysis(stem, languages.includes("en")) };
+}
+
+/**
+ * The terms of an English text: lower case, stemmed, without stop words.
+ *
+ * @example
+ * termsOf("The cats are running"); // ["cat", "run"]
+ */
+export const termsOf: (text: string) => string[] = analysis(stemmer, true);
+
+function analysis(stem: Stemmer, isEnglish: boolean): (text: string) => string[] {
+  const termOf = remembering((word) => folded(stem(word)));
+  return (text) => {
+    const form = normalForm(text).normalize("NFC");
+    const runs: string[] = form.match(WORD) ?? [];
+    const words = UNDIVIDED.test(form) ? runs.flatMap(dividedWords) : runs;
+    if (!isEnglish) return words.map(termOf);
+    return words
+      .map((word) => word.replace(POSSESSIVE, ""))
+      .filter((word) => !STOP_WORDS.has(word))
+      .map(termOf);
+  };
+}
+
+/** Most terms are ASCII, which has no accents. */
+const folded = (term: string): string =>
+  /^[ -~]*$/.test(term) ? term : withoutAccents(term.normalize("NFD")).normalize("NFC");
+
+const UNDIVIDED =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
+
+/** The words of a run of letters: several in a script without spaces. */
+function dividedWords(run: string): readonly string[] {
+  if (!UNDIVIDED.test(run)) return [run];
+  const words = Array.from(segments(run), ({ segment }) => segment);
+  const terms: string[] = [];
+  for (const [i, word] of words.entries()) {
+    terms.push(word);
+    // The dictionary does not know a name of which it makes single letters: its pairs are terms.
+    const next = words[i + 1];
+    if (next !== undefined && isLetter(word) && isLetter(next)) terms.push(word + next);
+  }
+  return terms;
+}
+
+const isLetter = (word: string): boolean => /^\p{L}\p{M}*$/u.test(word);
+
+const MAX_CACHED_WORDS = 2 ** 17; // about 15 MB; a look-up costs a tenth of stemming
+
+/** A stemmer that keeps the stems of words that it has seen. */
+function remembering(stemmer: Stemmer): Stemmer {
+  const stems = new Map<string, string>();
+  return (word) => {
+    const known = stems.get(word);
+    if (known !== undefined) return known;
+    if (stems.size === MAX_CACHED_WORDS) stems.clear();
+    // a copy, because a match keeps the whole text in memory
+    const copy = Buffer.from(word).toString();
+    const result = stemmer(copy);
+    stems.set(copy, result);
+    return result;
+  };
+}
