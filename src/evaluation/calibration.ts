@@ -37,7 +37,7 @@ export interface AnswerOutcome {
 
 /** L2 penalty of each weight, for signals with variance 1: the scale of one observation. */
 const PENALTY = 1;
-/** Signals are of the order of 1. A smaller deviation is rounding, or a signal that never varies. */
+/** Signals are of the order of 1. A smaller deviation is rounding, or a constant. */
 const MIN_DEVIATION = 0.01;
 /** `thresholdFor` loses at most this share of the right answers, unless told otherwise. */
 export const LOST_SHARE = 0.05;
@@ -51,10 +51,11 @@ const FOLDS = 10;
  *
  *     - sum_i log P(correct_i | z_i, z_i^2) + sum_j (w_j^2 + c_j^2) / 2
  *
- * over the weights w, the curvatures c and an intercept, by Newton's method. A deviation below 0.01 counts as 0.01,
- * so that rounding is no signal. Equal outcomes give equal weights. Fit on questions whose
- * documents the model was not trained on: on others its answers are better. Add questions that the
- * documents do not answer: without them the confidence is that of answerable questions alone.
+ * over the weights w, the curvatures c and an intercept, by Newton's method. A deviation below 0.01
+ * counts as 0.01, so that rounding is no signal. Equal outcomes give equal weights. Fit on
+ * questions whose documents the model was not trained on: on others its answers are better. Add
+ * questions that the documents do not answer: without them the confidence is that of answerable
+ * questions alone.
  *
  * @returns a calibration without a threshold
  * @throws {InputError} with less than 10 right or less than 10 wrong answers, or without a signal.

@@ -115,8 +115,8 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
  * Evaluates predictions by question id: exact match and F1 as SQuAD does, the share of questions
  * with an accepted answer in the best k passages as DPR does, and MRR@k and P@k as DensePhrases
  * does (Lee et al. 2021, "Phrase Retrieval Learns Passage Retrieval, Too", section 3). As in SQuAD
- * 2.0, a question with `answers: []` has the empty answer. A question without `answers` counts 0. With `provenance`, KILT's scores (Petroni et al. 2021); a
- * question without it then counts 0.
+ * 2.0, a question with `answers: []` has the empty answer. A question without `answers` counts 0.
+ * With `provenance`, KILT's scores (Petroni et al. 2021); a question without it then counts 0.
  *
  * @example
  * ```ts
