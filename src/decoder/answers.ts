@@ -31,8 +31,9 @@ export const READ_OPTIONS = {
   maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
   ...ANSWER_OPTIONS,
   /**
-   * Receives the text of an answer piece by piece, with the position of its question. From the
-   * reader `marginal` it receives the text when the answer is complete.
+   * Receives the text of an answer piece by piece, with the position of its question. It receives
+   * the text when the answer is complete from the reader `marginal`, and where a confidence is
+   * required, by `minimumConfidence` or the calibration: an abstention has no text.
    */
   onText: callback<(text: string, question: number) => void>(),
   /** Stops the work; the call then throws the reason of the signal. */
@@ -140,16 +141,20 @@ export async function answerFromPassages<P extends PassageInput>(
     relevances: relevancesOf(model.config, found[i]!.passages),
     stored: stored[i],
   }));
+  // Below a threshold there is no answer, which is known at its end.
+  const streams = options.onText && thresholdOf(model, options) === 0;
   const readings = await read(model, inputs, {
     ...readingOptions(model, options),
-    onToken: options.onText && streamText(model.tokenizer, inputs, passages, options.onText),
+    onToken: streams ? streamText(model.tokenizer, inputs, passages, options.onText!) : undefined,
   });
   const replies: Omit<Reply<P>, "times">[] = [];
   for (const [i, question] of questions.entries()) {
     const written = answerOf(model, readings[i]!, inputs[i]!, passages[i]!, options);
     const match = found[i]!.match ?? (await matchOf(model, question, passages[i]!, options));
     const signals = answerSignals(question.text, readings[i]!, written.passages, match);
-    replies.push(fusionReply(model, readings[i]!, written, signals, options));
+    const reply = fusionReply(model, readings[i]!, written, signals, options);
+    if (!streams && reply.answer !== "") options.onText?.(reply.answer, i);
+    replies.push(reply);
   }
   return replies;
 }
@@ -257,18 +262,23 @@ export const abstention = <P extends PassageInput>(): Omit<Reply<P>, "times"> =>
 });
 
 function fusionReply<P extends PassageInput>(
-  { config: { calibration } }: AnsweringModel,
-  reading: Reading,
+  model: AnsweringModel,
+  { tokenIds, logProbabilities }: Reading,
   written: Written<P>,
   signals: AnswerSignals,
-  { minimumConfidence = calibration?.threshold ?? 0 }: ResolvedReadOptions,
+  options: ResolvedReadOptions,
 ): Omit<Reply<P>, "times"> {
-  const { tokenIds, logProbabilities } = reading;
+  const { calibration } = model.config;
   const confidence = calibration
     ? calibratedConfidence(calibration, signals)
     : Math.exp(mean(logProbabilities));
-  return toReply({ tokenIds, confidence, signals }, written, minimumConfidence);
+  return toReply({ tokenIds, confidence, signals }, written, thresholdOf(model, options));
 }
+
+const thresholdOf = (
+  { config: { calibration } }: AnsweringModel,
+  { minimumConfidence = calibration?.threshold ?? 0 }: ResolvedReadOptions,
+): number => minimumConfidence;
 
 /** A calibration and its threshold were fitted to the reader `fusion`: they do not count here. */
 function marginalReply<P extends PassageInput>(
