@@ -2,8 +2,8 @@
  * The queue of pre-batch negatives in the state of a checkpoint. Entry I, 0 for the newest, is
  *
  *     preBatch:I:step    []             the step that computed the keys
- *     preBatch:I:ids     [U, m]         token ids of the passages, padded with 0
- *     preBatch:I:mask    [U, m]         1 for a token
+ *     preBatch:I:ids     [U, n]         token ids of the passages, padded with -1
+ *     preBatch:I:mask    [U, m]         1 for a vector; with pooling, m is 1
  *     preBatch:I:keys    [U, H, m, e]
  *
  * All are float32, which holds every token id exactly.
@@ -27,19 +27,20 @@ const nameOf = (entry: number, part: "step" | "ids" | "mask" | "keys"): string =
 export function preBatchTensors(queue: PreBatchQueue | undefined): [string, TensorToWrite][] {
   return (queue?.entries ?? []).flatMap(({ step, names, keys, passageMask }, i) => [
     [nameOf(i, "step"), { shape: [], values: Float32Array.of(step) }],
-    [nameOf(i, "ids"), { shape: passageMask.shape, values: idsOf(names, passageMask) }],
+    [nameOf(i, "ids"), idsOf(names)],
     [nameOf(i, "mask"), { shape: passageMask.shape, values: passageMask.data as Float32Array }],
     [nameOf(i, "keys"), { shape: keys.shape, values: keys.data as Float32Array }],
   ]);
 }
 
-function idsOf(names: readonly string[], { shape }: Tensor): Float32Array {
-  const [passages, length] = shape as [number, number];
-  const ids = new Float32Array(passages * length);
-  names.forEach((name, passage) => {
-    ids.set(name.split(",").map(Number), passage * length);
-  });
-  return ids;
+const PADDING = -1;
+
+function idsOf(names: readonly string[]): TensorToWrite {
+  const rows = names.map((name) => name.split(",").map(Number));
+  const length = Math.max(...rows.map((row) => row.length));
+  const values = new Float32Array(rows.length * length).fill(PADDING);
+  for (const [passage, row] of rows.entries()) values.set(row, passage * length);
+  return { shape: [rows.length, length], values };
 }
 
 /** Fills an empty queue from a checkpoint. */
@@ -50,17 +51,17 @@ export async function restorePreBatch(stored: StoredTensors, queue: PreBatchQueu
       data: await stored.read(nameOf(i, part)),
       shape: stored.tensors.get(nameOf(i, part))!.shape,
     });
-    const [step, passageMask] = [await read("step"), await read("mask")];
-    const names = namesOf(await read("ids"), passageMask);
-    entries.push({ step: step.data[0]!, names, passageMask, keys: await read("keys") });
+    const [step, ids] = [await read("step"), await read("ids")];
+    const [passageMask, keys] = [await read("mask"), await read("keys")];
+    entries.push({ step: step.data[0]!, names: namesOf(ids), passageMask, keys });
   }
   for (const entry of entries.reverse()) queue.add(entry);
 }
 
-function namesOf(ids: Tensor, mask: Tensor): string[] {
-  const [passages, length] = mask.shape as [number, number];
+function namesOf({ data, shape }: Tensor): string[] {
+  const [passages, length] = shape as [number, number];
   return Array.from({ length: passages }, (_, passage) => {
-    const row = [...ids.data.subarray(passage * length, (passage + 1) * length)];
-    return passageName(row.filter((_, i) => mask.data[passage * length + i] === 1));
+    const row = [...data.subarray(passage * length, (passage + 1) * length)];
+    return passageName(row.filter((id) => id !== PADDING));
   });
 }

@@ -300,7 +300,7 @@ async function finalise(state: RunState): Promise<TrainingResult> {
     : undefined;
   const isOver = complete || failure !== undefined;
   // No gain: the model is the given one, not one that was read and written again.
-  if (isOver && outcome?.step === 0 && (await hasWeights(run.model)))
+  if (isOver && outcome?.step === 0 && !run.changesVectors && (await hasWeights(run.model)))
     await copyModel(run.model, run.out);
   const end = outcome && {
     verdict: verdictOf({ monitor: outcome, step }),

@@ -16,7 +16,7 @@ import {
   SCHEDULE_SETTINGS,
 } from "../options/run-options.ts";
 import { defaultPart, type Part, trainedParameters } from "../options/trained.ts";
-import { trainedConfig } from "./trained-config.ts";
+import { haveSameVectors, trainedConfig } from "./trained-config.ts";
 
 export interface RunBatch extends Resolved<typeof BATCH_SETTINGS> {
   /** Whether one of the candidates is an empty passage (REALM, section 3.3). */
@@ -46,6 +46,8 @@ export interface Run {
   readonly trained: Trained;
   /** Whether an index of the model that training starts from remains valid. */
   readonly keepsIndex: boolean;
+  /** Whether the trained model makes vectors of another kind than the one it starts from. */
+  readonly changesVectors: boolean;
   /** Temperature of the head weights; undefined if one head retrieves. */
   readonly tau: number | undefined;
   readonly objective: Resolved<typeof OBJECTIVE_SETTINGS>;
@@ -92,6 +94,7 @@ export function resolveRun(
   return {
     ...{ model, config, out, resume, part, layers, trained, tau, seed, signal },
     keepsIndex: keepsKeys(config, trained),
+    changesVectors: !haveSameVectors(start.config.retrievalAttention, config.retrievalAttention),
     objective: valuesOf(OBJECTIVE_SETTINGS, options),
     batch: { ...valuesOf(BATCH_SETTINGS, options), nullPassage },
     schedule: {

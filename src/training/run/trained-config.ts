@@ -51,8 +51,8 @@ const FIRST_SCALES: Readonly<Record<Similarity, number>> = { dot: 1, cosine: 20 
 function withVectors(config: ModelConfig, given: ConfigChoice): ModelConfig {
   const before = config.retrievalAttention;
   const { pooling = before.pooling, similarity = before.similarity ?? "dot" } = given;
-  if (pooling === before.pooling && similarity === (before.similarity ?? "dot")) return config;
   const vectors = { ...before, pooling, similarity };
+  if (haveSameVectors(before, vectors)) return config;
   const pooled = { ...vectors, tokenWeights: undefined };
   const ofAll = pooled.from === "own" ? pooled : { ...pooled, heads: 1 }; // pooling has all heads
   return {
@@ -62,6 +62,12 @@ function withVectors(config: ModelConfig, given: ConfigChoice): ModelConfig {
     hybrid: undefined,
   };
 }
+
+/** Whether the vectors of two models can be compared in the same way. */
+export const haveSameVectors = (a: RetrievalAttention, b: RetrievalAttention): boolean =>
+  a.pooling === b.pooling && (a.similarity ?? "dot") === (b.similarity ?? "dot");
+
+type RetrievalAttention = ModelConfig["retrievalAttention"];
 
 /** @throws {InputError} for a choice of one head where several make the vectors */
 function checkNoChoice({ retrievalAttention }: ModelConfig, { tau }: ConfigChoice): void {
