@@ -198,7 +198,10 @@ export function naiveT5(model: ModelConfig, named: ReadonlyMap<string, Float32Ar
       backbone.layers - Number(isBelowJoint) * backbone.jointLayers,
     );
     return [question, passage].flatMap((ids) =>
-      naiveBertBlocks(backbone, weights, blocks, bertEmbeddings(backbone, weights, ids, embedding)),
+      naiveBertBlocks(
+        ...([backbone, weights, blocks] as const),
+        bertEmbeddings(backbone, weights, ids, embedding, "backbone.embeddings"),
+      ),
     );
   }
 
@@ -263,7 +266,7 @@ type BertSizes = Pick<Backbone, "heads" | "layerNormEpsilon">;
 type Weights = ReadonlyMap<string, Float32Array>;
 
 /** A layer [out, in] with a bias, applied to every row. */
-function affine(weights: Weights, name: string, x: Matrix): Matrix {
+export function affine(weights: Weights, name: string, x: Matrix): Matrix {
   const weight = [...weights.get(`${name}.weight`)!];
   const inputs = x[0]!.length;
   return x.map((row) =>
@@ -288,21 +291,22 @@ function layerNorm(
 }
 
 /** Devlin et al. 2019: the input of the first layer, with the first token at position 0. */
-function bertEmbeddings(
+export function bertEmbeddings(
   sizes: BertSizes,
   weights: Weights,
   ids: readonly number[],
   embedding: Matrix,
+  prefix: string,
 ): Matrix {
-  const positions = weights.get("backbone.embeddings.position_embeddings.weight")!;
+  const positions = weights.get(`${prefix}.position_embeddings.weight`)!;
   const sums = ids.map((id, at) =>
     embedding[id]!.map((value, i, row) => value + positions[at * row.length + i]!),
   );
-  return layerNorm(sizes, weights, "backbone.embeddings.LayerNorm", sums);
+  return layerNorm(sizes, weights, `${prefix}.LayerNorm`, sums);
 }
 
 /** Devlin et al. 2019: BERT's layers with these names, one after the other. */
-function naiveBertBlocks(
+export function naiveBertBlocks(
   sizes: BertSizes,
   weights: Weights,
   layers: readonly string[],
