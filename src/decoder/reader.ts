@@ -41,7 +41,7 @@ export interface Reading extends Generated {
   readonly places: readonly Place[];
 }
 
-/** The sessions that read: the lower encoder layers; the upper encoder layers and the decoder. */
+/** The sessions that read: the layers of a text alone; the joint layers and the decoder. */
 export interface ReadingModel {
   readonly config: ModelConfig;
   readonly encoder: RetrieverSession;

@@ -1,5 +1,5 @@
 /**
- * The states of the lower layers for the passages that were read last. They depend on the passage
+ * The states of the shared layers for the passages that were read last. They depend on the passage
  * alone (ReAtt, section 2.2), so a passage that several questions find needs them once.
  */
 

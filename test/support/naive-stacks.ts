@@ -1,6 +1,6 @@
 /**
- * A model of BERT layers alone in plain float64 loops: retrieval layers, projections of its own, and
- * a linear map before a stack of another width. Written without code from src.
+ * A model of BERT layers alone in plain float64 loops: retrieval layers, projections of its own,
+ * and a linear map before a stack of another width. Written without code from src.
  */
 
 import type { ModelConfig } from "../../src/model/config.ts";
