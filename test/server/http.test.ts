@@ -85,7 +85,7 @@ test("the reader marginal answers and reads, also as events", async () => {
 });
 
 test("an answer as events: pieces that make the answer, then the reply", async () => {
-  const body = { question: QUESTION, topK: 2, id: "q7" };
+  const body = { question: QUESTION, topK: 2, id: "q7", minimumConfidence: 0 };
   const plain = await json(await ask("/v1/answer", body));
   const response = await ask("/v1/answer", body, { Accept: "text/event-stream" });
   assert.match(response.headers.get("content-type")!, "text/event-stream");

@@ -49,7 +49,7 @@ export async function evaluateOnDev(
   const texts = questions.map(({ question }) => question);
   const retrieved = await model.retrieve(texts, index, { topK: Math.max(...CUTOFFS), signal });
   const replies: SampleReply[] = [];
-  const reading = { topK: PASSAGES_READ, hybrid: false, signal };
+  const reading = { topK: PASSAGES_READ, hybrid: false, minimumConfidence: 0, signal };
   for await (const reply of model.answer(texts, index, reading)) {
     replies.push(reply);
     onProgress?.(replies.length);

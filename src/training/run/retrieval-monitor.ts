@@ -120,7 +120,8 @@ async function sampleReplies(
   const texts = samples.map(({ question }) => question);
   const topK = Math.min(SAMPLE_PASSAGES, index.passageCount);
   const replies: SampleReply[] = [];
-  for await (const { answer, passages } of model.answer(texts, index, { topK, hybrid: false }))
+  const options = { topK, hybrid: false, minimumConfidence: 0 };
+  for await (const { answer, passages } of model.answer(texts, index, options))
     replies.push({
       answer,
       passages: passages.map(({ id, title, text, score }) => ({ id, title, text, score })),
