@@ -237,7 +237,9 @@ async function answerCells(
     const { hits, quoted: answer } = found.get(id)!;
     const key = `${id} ${hits[0]?.id}`;
     if (hits[0] && !readAnswers.has(key)) {
-      const reply = await reader.read(question, [passages.get(hits[0].id)!]);
+      const reply = await reader.read(question, [passages.get(hits[0].id)!], {
+        minimumConfidence: 0,
+      });
       readAnswers.set(key, reply.answer ?? "");
     }
     read.set(id, { answer: readAnswers.get(key) ?? "", passages: texts(hits.slice(0, 20)) });

@@ -90,7 +90,10 @@ async function answerFrom(
   const replies = new Map<(typeof READINGS)[number], Reply<Hit>>();
   for (const reading of READINGS) {
     const read = reading === "gold" ? { filter: new Set([passageId!]) } : { topK: reading };
-    replies.set(reading, await model.answer(question, index, { ...read, hybrid }));
+    replies.set(
+      reading,
+      await model.answer(question, index, { minimumConfidence: 0, ...read, hybrid }),
+    );
   }
   const answer = Object.fromEntries(
     READINGS.map((reading) => [reading, replies.get(reading)!.answer]),
