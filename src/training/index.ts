@@ -17,6 +17,7 @@ export {
 } from "./engine/loss-and-gradients.ts";
 export type { EngineEvent } from "./engine/open-engine.ts";
 export type { TextBatch, TrainingBatch } from "./engine/text-batch.ts";
+export type { AnsweredCount } from "./examples/answered.ts";
 export { copyAttention } from "./objectives/copy-attention.ts";
 export { type DistillationSettings, distillation } from "./objectives/distillation.ts";
 export type { AnswerPhrase, TokenExample } from "./objectives/examples.ts";
