@@ -154,6 +154,7 @@ for (const [title, objectives] of Object.entries(CASES))
     checkTerms(objectives, whole);
     checkDifferences(objectives, whole);
     sameInChunks(onOnnx, "onnxruntime");
+    if (objectives.length > 1) return; // each of them is tested by itself
     const onTensorFlow = await wholeAndChunked("tensorflow", objectives);
     sameInChunks(onTensorFlow, "tensorflow");
     const difference = relativeDifference(whole, onTensorFlow[0]);
@@ -175,49 +176,35 @@ function checkTerms(objectives: readonly Objective[], { terms, loss, gradients }
 }
 
 /**
- * Compares the gradients with differences of the loss in float64, along random directions in the
+ * Compares the gradients with differences of the loss in float64, along a random direction in the
  * space of all parameters. `stopGradient` gives what it gave at the parameters themselves.
  */
 function checkDifferences(objectives: readonly Objective[], { gradients, loss }: ComputedStep) {
   const states = trainedStates(config);
-  for (const objective of [undefined, ...objectives]) {
-    const lossAt = lossFunction(objectives, states, objective);
-    if (!objective) assertNear([loss], [lossAt(new Map(), 0)], 1e-5);
-    const STEP = 1e-6;
-    const direction = new Map(
-      [...states].map(([name, { value }]) => {
-        const random = createRandom("direction", name);
-        return [name, Float64Array.from(value, () => 2 * random.next() - 1)];
-      }),
-    );
-    if (objective) lossAt(new Map(), 0);
-    const difference = (lossAt(direction, STEP) - lossAt(direction, -STEP)) / (2 * STEP);
-    const what = objective?.name ?? "all objectives";
-    if (objective) {
-      assert.ok(Math.abs(difference) > 1e-4, `${what} changes nothing`);
-      continue;
-    }
-    let derivative = 0;
-    for (const [name, gradient] of gradients)
-      for (const [i, value] of gradient.entries()) derivative += value * direction.get(name)![i]!;
-    assertNear([derivative], [difference], 2e-4, what);
-  }
+  const lossAt = lossFunction(objectives, states);
+  assertNear([loss], [lossAt(new Map(), 0)], 1e-5);
+  const direction = new Map(
+    [...states].map(([name, { value }]) => {
+      const random = createRandom("direction", name);
+      return [name, Float64Array.from(value, () => 2 * random.next() - 1)];
+    }),
+  );
+  const STEP = 1e-6;
+  const difference = (lossAt(direction, STEP) - lossAt(direction, -STEP)) / (2 * STEP);
+  let derivative = 0;
+  for (const [name, gradient] of gradients)
+    for (const [i, value] of gradient.entries()) derivative += value * direction.get(name)![i]!;
+  assertNear([derivative], [difference], 2e-4);
 }
 
-/**
- * The loss of the whole batch in float64, at the parameters moved along a direction.
- *
- * @param alone the loss is that of one objective of the list
- */
+/** The loss of the whole batch in float64, at the parameters moved along a direction. */
 function lossFunction(
   objectives: readonly Objective[],
   states: ReturnType<typeof trainedStates>,
-  alone: Objective | undefined,
 ): (direction: ReadonlyMap<string, Float64Array>, distance: number) => number {
   const plan = { objectives };
-  const computed = alone ? [alone] : objectives;
   const distinct = examples.map(withDistinctPassages);
-  const [chunk] = chunksOf(config, distinct, QUESTIONS, plan, computed);
+  const [chunk] = chunksOf(config, distinct, QUESTIONS, plan, objectives);
   const trained = trainsAll(states);
   const constants: NaiveTensor[] = [];
   return (direction, distance) => {
@@ -244,7 +231,7 @@ function lossFunction(
     );
     const contexts = { questions: context, passages: context };
     const input = chunk!.tensors as unknown as ChunkInputs<NaiveTensor>;
-    return chunkPass(contexts, parameters, input, { objectives: computed }).loss.data[0]!;
+    return chunkPass(contexts, parameters, input, plan).loss.data[0]!;
   };
 }
 
@@ -263,7 +250,7 @@ for (const engine of ENGINES)
   for (const [title, { model, ...setting }] of Object.entries(SETTINGS))
     test(`${engine}, ${title}: chunks give the gradients of the batch`, async () => {
       const changed = { phraseQueries: false, ...model };
-      for (const name of ["supervised", "retrieval", "marginal"] as const) {
+      for (const name of ["supervised", "marginal"] as const) {
         const objectives = objectivesOf(name, { ...ALL_SETTINGS, phraseLoss: 0 });
         const computed = await wholeAndChunked(engine, objectives, { ...setting, model: changed });
         sameInChunks(computed, name);
