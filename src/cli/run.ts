@@ -1,7 +1,7 @@
 /** Runs a command line. Exit codes: 0, 1 bad input, 2 wrong usage, 130 interrupted. */
 
 import type { Command } from "commander";
-import { InputError } from "../io/errors.ts";
+import { InputError, isTooManyFiles, systemProblem } from "../io/errors.ts";
 import { closestName } from "../options/closest-name.ts";
 import type { CliCommand, CommandEntry } from "./command.ts";
 import { emptyCommand } from "./empty-command.ts";
@@ -145,6 +145,21 @@ function withFileHint(error: unknown, command: CliCommand | undefined): unknown 
   return new UsageError(`--${flag} is no flag: give {"${name}": ...} in --options FILE.json`);
 }
 
+/**
+ * Whether a module of the program cannot be loaded. With too few descriptors, Node says that it
+ * cannot find a package.
+ */
+const isUnloadable = (error: unknown): boolean =>
+  isTooManyFiles(error) || (error as NodeJS.ErrnoException)?.code === "ERR_MODULE_NOT_FOUND";
+
+const unloadable = (error: unknown): InputError =>
+  new InputError({
+    where: "reatt",
+    expected: "to be able to open its files",
+    got: isTooManyFiles(error) ? systemProblem(error) : (error as Error).message,
+    remedy: "raise the limit of open files (ulimit -n), or install reatt again",
+  });
+
 function explain(error: unknown, signal: AbortSignal, help: string): [line: string, code: number] {
   if (signal.aborted)
     return [
@@ -153,9 +168,10 @@ function explain(error: unknown, signal: AbortSignal, help: string): [line: stri
     ];
   if (error instanceof UsageError)
     return [`${error.message}; ${help} shows the usage`, EXIT.wrongUsage];
-  const message = error instanceof Error ? error.message : String(error);
+  const shown = isUnloadable(error) ? unloadable(error) : error;
+  const message = shown instanceof Error ? shown.message : String(shown);
   // Errors of the operating system, such as a full disk, explain themselves.
   const expected =
-    error instanceof InputError || (error as NodeJS.ErrnoException)?.syscall !== undefined;
+    shown instanceof InputError || (shown as NodeJS.ErrnoException)?.syscall !== undefined;
   return [expected ? message : `defect: ${message}; REATT_DEBUG=1 shows where`, EXIT.badInput];
 }

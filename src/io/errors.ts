@@ -89,6 +89,10 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
+/** True if this process, or the system, has as many open files as it may have. */
+export const isTooManyFiles = (error: unknown): boolean =>
+  isSystemError(error) && (error.code === "EMFILE" || error.code === "ENFILE");
+
 /** Full disks and quotas, and the limit of the size of a file. */
 const FULL = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 

@@ -6,6 +6,7 @@ import { outputOf } from "./output-of.ts";
 
 const COUNTS: Readonly<Record<string, number>> = {
   "power-cuts": 300,
+  "hostile-http": 150,
   "bit-flips": 200,
   "writer-kills": 12,
   "training-kills": 4,

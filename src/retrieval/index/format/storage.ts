@@ -5,6 +5,7 @@ import {
   inputErrorFrom,
   isMissing,
   isSystemError,
+  isTooManyFiles,
   systemProblem,
 } from "../../../io/errors.ts";
 import type { OpenFile } from "../../../io/open-file.ts";
@@ -122,10 +123,6 @@ export async function reading<Result>(
     throw readingErrorFrom(error, directory);
   }
 }
-
-/** True if this process, or the system, has as many open files as it may have. */
-export const isTooManyFiles = (error: unknown): boolean =>
-  isSystemError(error) && (error.code === "EMFILE" || error.code === "ENFILE");
 
 /** True if something cannot be removed because it, or a file in it, is open. */
 export const isInUse = (error: unknown): boolean =>

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { isSystemError, systemProblem } from "../../../io/errors.ts";
+import { isSystemError, isTooManyFiles, systemProblem } from "../../../io/errors.ts";
 import { type OpenFile, openFile } from "../../../io/open-file.ts";
 import { checkPath } from "../../../options/arguments.ts";
 import { SIGNAL } from "../../../options/option.ts";
@@ -14,7 +14,7 @@ import {
   readManifest,
   segmentPath,
 } from "../format/manifest.ts";
-import { isTooManyFiles, readAt, readingErrorFrom } from "../format/storage.ts";
+import { readAt, readingErrorFrom } from "../format/storage.ts";
 
 const READ_BYTES = 4_194_304;
 

@@ -1,0 +1,161 @@
+/**
+ * Hostile connections to a server: random and mutated requests, whole and in pieces, that are
+ * closed, half closed, reset, left open or not read.
+ *
+ *     npx tsx test/campaigns/hostile-http.ts --count 5000 --seed 1
+ *
+ * Each must be answered or closed within the limits, and the server must answer others meanwhile
+ * and stop in the end.
+ */
+
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createRandom, type Random } from "../../src/math/random.ts";
+import { startTestServer } from "../server/support.ts";
+import { campaignOptions, collectFailures, finish, startProgress } from "./campaign.ts";
+
+const LIMITS = { head: 800, request: 1_500, reply: 1_000, idle: 800, check: 100 };
+/** Milliseconds after which a connection counts as hung. */
+const HUNG_MS = 15_000;
+const TOGETHER = 50;
+const MAX_BYTES = 1.5e9;
+
+const METHODS = [
+  "GET",
+  "POST",
+  "PUT",
+  "DELETE",
+  "OPTIONS",
+  "HEAD",
+  "TRACE",
+  "CONNECT",
+  "X",
+  "get",
+  "",
+];
+const TARGETS = [
+  ...["/", "/healthz", "/v1/answer", "/v1/retrieve", "/v1/read", "/mcp", "/metrics", "/a\\b", "*"],
+  ...["//x", "http://localhost/healthz", "http://[/", "/%zz", "/v1/passages/%ff", "?x", "", "/\0"],
+  ...["/openapi.json", `/${"x".repeat(20_000)}`, "/../../etc/passwd", "localhost:80", "ftp://x/"],
+];
+const VERSIONS = ["HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/1.", ""];
+const HOSTS = [
+  ...[
+    "localhost",
+    "localhost",
+    "localhost",
+    "localhost:99999999",
+    "a@b",
+    "",
+    "[::1",
+    "x y",
+    "\xff",
+  ],
+  ...["evil.example", "127.0.0.1:80", "[::1]:80", "localhost/x", "%41", "localhost\r\nHost: x"],
+];
+const HEADERS = [
+  ...["Content-Type: application/json", "Content-Length: 10", "Content-Length: -1"],
+  ...["Content-Length: 99999999999999999999", "Transfer-Encoding: chunked", "Transfer-Encoding: x"],
+  ...["Connection: Upgrade\r\nUpgrade: websocket", "Connection: close", "Expect: 100-continue"],
+  ...["Expect: x", "Accept: text/event-stream", "Origin: http://evil.example", "A: b\r\n c", "bad"],
+  ...[`X: ${"y".repeat(30_000)}`, "Authorization: Bearer x", "Range: bytes=0-1", "Te: trailers"],
+];
+const QUESTION = '{"question":"Who patented a steam engine in 1781?","topK":1,"maxAnswerTokens":4}';
+const BODIES = [
+  QUESTION,
+  "{",
+  "[".repeat(5_000),
+  "\xff\xfe",
+  "5\r\nhello\r\n0\r\n\r\n",
+  "zz\r\n",
+  "",
+];
+
+/** What a client does after its bytes. */
+const ENDINGS = ["wait", "wait", "wait", "half close", "leave", "reset", "read nothing"] as const;
+
+const { count, seed } = campaignOptions(300);
+const progress = startProgress("connections", count);
+const failures = collectFailures();
+const counts = { connections: 0, answered: 0, closed: 0, hung: 0, ended: 0, "over memory": 0 };
+const server = await startTestServer({ clientLimits: LIMITS, writable: true });
+const port = Number(new URL(server.url).port);
+process.on("uncaughtException", (error) => {
+  counts.ended++;
+  failures.add("the process would have ended", error);
+});
+
+for (let first = 0; first < count; first += TOGETHER) {
+  const numbers = Array.from({ length: Math.min(TOGETHER, count - first) }, (_, i) => first + i);
+  await Promise.all([...numbers.map(attack), checkOthers(first)]);
+  if (process.memoryUsage.rss() > MAX_BYTES) counts["over memory"]++;
+  counts.connections += numbers.length;
+  progress(counts.connections);
+}
+if (counts["over memory"] > 0) failures.add("memory", `more than ${MAX_BYTES} bytes`);
+const defects = server.lines.filter(({ level }) => level === "error");
+for (const { fields } of defects) failures.add("a defect", JSON.stringify(fields));
+const stopping = await Promise.race([server.close(), sleep(60_000, "hung", { ref: false })]);
+if (stopping === "hung") failures.add("the stop", "it has not ended after 60 s");
+finish(counts, failures);
+process.exit();
+
+function requestOf(random: Random): Buffer {
+  const one = <Item>(items: readonly Item[]): Item => items[random.integer(items.length)]!;
+  const isUsual = random.integer(3) === 0;
+  const line = isUsual
+    ? "POST /v1/answer HTTP/1.1"
+    : `${one(METHODS)} ${one(TARGETS)} ${one(VERSIONS)}`;
+  const body = one(BODIES);
+  const headers = Array.from({ length: random.integer(4) }, () => one(HEADERS));
+  if (random.integer(8) > 0) headers.push(`Host: ${one(HOSTS)}`);
+  if (isUsual) headers.push(HEADERS[0]!, `Content-Length: ${body.length}`);
+  const text = `${line}\r\n${headers.join("\r\n")}\r\n\r\n${body}`;
+  const bytes = Buffer.from(text.repeat(random.integer(10) === 0 ? 3 : 1), "latin1");
+  if (random.integer(3) === 0)
+    for (let i = 0; i < 1 + random.integer(5); i++)
+      bytes[random.integer(bytes.length)] = random.integer(256);
+  return random.integer(3) === 0 ? bytes.subarray(0, random.integer(bytes.length + 1)) : bytes;
+}
+
+async function attack(number: number): Promise<void> {
+  const random = createRandom(seed, "hostile http", number);
+  const bytes = requestOf(random);
+  const pieces = 1 + random.integer(3);
+  const ending = ENDINGS[random.integer(ENDINGS.length)]!;
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  let received = 0;
+  const closed = new Promise<"closed">((resolve) => socket.once("close", () => resolve("closed")));
+  socket.on("error", () => {});
+  socket.on("end", () => socket.end());
+  if (ending === "read nothing") socket.pause();
+  else socket.on("data", (data) => (received += data.length));
+  for (let i = 0; i < pieces; i++) {
+    socket.write(bytes.subarray((i * bytes.length) / pieces, ((i + 1) * bytes.length) / pieces));
+    await sleep(random.integer(5));
+  }
+  if (ending === "half close") socket.end();
+  if (ending === "leave") socket.destroy();
+  if (ending === "reset") socket.resetAndDestroy();
+  if (ending === "read nothing") setTimeout(() => socket.resume(), 3_000).unref();
+  const limit = new AbortController();
+  const outcome = await Promise.race([
+    closed,
+    sleep(HUNG_MS, "hung", { signal: limit.signal }).catch(() => "closed"),
+  ]);
+  limit.abort();
+  if (outcome === "hung") {
+    counts.hung++;
+    failures.add(`connection ${number}`, `open after ${HUNG_MS} ms: ${JSON.stringify(`${bytes}`)}`);
+    socket.destroy();
+  } else counts[received > 0 ? "answered" : "closed"]++;
+}
+
+/** Other clients get their answers. */
+async function checkOthers(number: number): Promise<void> {
+  const response = await fetch(`${server.url}/healthz`, {
+    signal: AbortSignal.timeout(HUNG_MS),
+  }).catch((error: unknown) => error as Error);
+  if (response instanceof Response && response.status === 200) return;
+  failures.add(`another client beside ${number}`, response);
+}
