@@ -14,7 +14,7 @@ import { createRandom, type Random } from "../../src/math/random.ts";
 import { startTestServer } from "../server/support.ts";
 import { campaignOptions, collectFailures, finish, startProgress } from "./campaign.ts";
 
-const LIMITS = { head: 800, request: 1_500, reply: 1_000, idle: 800, check: 100 };
+const LIMITS = { head: 1_500, request: 2_000, reply: 1_500, idle: 1_500, check: 100 };
 /** Milliseconds after which a connection counts as hung. */
 const HUNG_MS = 15_000;
 const TOGETHER = 50;
@@ -157,5 +157,6 @@ async function checkOthers(number: number): Promise<void> {
     signal: AbortSignal.timeout(HUNG_MS),
   }).catch((error: unknown) => error as Error);
   if (response instanceof Response && response.status === 200) return;
-  failures.add(`another client beside ${number}`, response);
+  const got = response instanceof Response ? `status ${response.status}` : response;
+  failures.add(`another client beside ${number}`, got);
 }
