@@ -26,6 +26,14 @@ const TEXTS: Readonly<Record<string, string>> = {
   "table.csv": 'id,title,text,year\n1,Lion,"It ""lives""\nin Africa",1999\n2,Cat,Purrs,\n',
   "table.tsv": "name\tplace\nLion\tAfrica\nCat\tIndia\n",
   "list.json": '[{"id":1,"title":"Lion","text":"Africa","tags":["a"]},{"name":{"first":"Ada"}}]',
+  "guide.mdx": "import A from 'a'\n\n# Install {#i}\n\n<A b={1}>\n\n- x\n\n</A>\n",
+  "manual.rst":
+    "Guide\n=====\n\nUse ``a`` [1]_.\n\n.. note:: Hot.\n\n::\n\n  code\n\n+---+\n| a |\n+---+\n\n.. [1] N.\n",
+  "notes.ipynb":
+    '{"cells":[{"cell_type":"markdown","source":["# A\\n","b"]},{"cell_type":"code","source":"x","outputs":[{"text":["1"]}]}]}',
+  "mail.eml":
+    'From: A <a@b>\nSubject: =?utf-8?Q?L=C3=B6we?=\nContent-Type: multipart/mixed; boundary="b"\n\n--b\n\nText.\n--b--\n',
+  "code.py": "import os\n\n# Adds.\ndef add(a):\n    return a\n",
   "lines.jsonl": '{"id":"a","text":"Lions live."}\n{"id":"b","title":"Cat","text":"Purrs."}\n',
 };
 
