@@ -6,6 +6,7 @@
 
 import { realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { writePassages } from "../documents/passage-spool.ts";
 import {
   type ResolvedReadOptions,
@@ -16,12 +17,13 @@ import {
 import { sourceFile } from "../documents/source-file.ts";
 import { createOutputDirectory, createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
+import { readJsonLines } from "../io/json-lines.ts";
 import { whileLocked } from "../io/lock.ts";
 import { findManifest, type Manifest } from "../retrieval/index/format/manifest.ts";
 import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import type { Passage } from "../text/passage.ts";
-import { readPassages } from "../text/read-passages.ts";
+import { parsePassage, readPassages } from "../text/read-passages.ts";
 import { type Comparison, compareFolder, type FoundFile } from "./compare.ts";
 import { type FileRecord, readRecord, splittingOf, syncFolder, writeRecord } from "./record.ts";
 
@@ -138,11 +140,14 @@ async function apply(
   for (const name of removed) next.set(name, { ids: idsOf(name) });
   if (read.length > 0 || removed.length > 0) await record(manifest?.generation ?? 0);
 
-  const passages = reading.count > 0 ? readPassages(file, options.signal) : undefined;
-  if (manifest && (passages || deleted.length > 0))
-    await target.update(passages, reading.count, deleted);
-  if (!manifest && passages) await target.create(passages, reading.count);
-  if (!manifest && !passages) throw nothingToIndex(root);
+  if (manifest) {
+    const stored = await storedPassages(directory, file, options.signal);
+    const count = reading.count - stored.size;
+    const passages = count > 0 ? passagesWithout(stored, file, options.signal) : undefined;
+    if (passages || deleted.length > 0) await target.update(passages, count, deleted);
+  } else if (reading.count > 0) {
+    await target.create(readPassages(file, options.signal), reading.count);
+  } else throw nothingToIndex(root);
 
   for (const { name, version, hash } of read)
     next.set(name, { version, hash, ids: reading.ids.get(name)! });
@@ -153,6 +158,40 @@ async function apply(
     unchanged: unchanged.size,
     skipped: [...comparison.skipped, ...reading.skipped],
   };
+}
+
+/** The ids of those passages of a file that the index has as they are: they are not encoded again. */
+async function storedPassages(
+  directory: string,
+  file: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string>> {
+  await using snapshot = await openSnapshot(directory);
+  const stored = new Set<string>();
+  for await (const passage of passagesOf(file, signal))
+    for (const segment of snapshot.segments) {
+      const ordinal = await segment.find(passage.id);
+      if (ordinal === undefined || !segment.isAlive(ordinal)) continue;
+      if (isDeepStrictEqual(await segment.passage(ordinal), passage)) stored.add(passage.id);
+    }
+  return stored;
+}
+
+async function* passagesWithout(
+  ids: ReadonlySet<string>,
+  file: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Passage, void> {
+  for await (const passage of passagesOf(file, signal)) if (!ids.has(passage.id)) yield passage;
+}
+
+/** The passages of a file that may have none. */
+async function* passagesOf(
+  file: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Passage, void> {
+  for await (const { value, where } of readJsonLines(file, signal))
+    yield parsePassage(value, where);
 }
 
 function* changesOf(

@@ -11,6 +11,7 @@ import { readDocuments } from "../../src/documents/read-documents.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import type { Passage } from "../../src/text/passage.ts";
+import { docx, pdfOf, wordParagraph } from "../documents/support.ts";
 import { temporary } from "../retrieval/support.ts";
 import { moduleArguments } from "../support/node-program.ts";
 
@@ -155,6 +156,69 @@ test("a synchronisation that is killed at any moment converges when it runs agai
     await checkEqual(place);
   }
   assert.ok(kills > 0, "no process was killed");
+});
+
+const paragraphs = [
+  "The lion lives in Africa.",
+  "The tiger lives in Asia.",
+  "The cat lives at home.",
+];
+const sections = (mark: (title: string, text: string) => string) => (second: string) =>
+  [paragraphs[0]!, second, paragraphs[2]!].map((text, i) => mark(`Part ${i}`, text)).join("");
+
+/** Files of three passages, the second of which is given. */
+const FORMATS: Readonly<Record<string, (second: string) => string | Buffer>> = {
+  "a.md": sections((title, text) => `## ${title}\n\n${text}\n\n`),
+  "a.html": sections((title, text) => `<h2>${title}</h2><p>${text}</p>\n`),
+  "a.rst": sections((title, text) => `${title}\n------\n\n${text}\n\n`),
+  "a.csv": (second) =>
+    `id,text\n${[paragraphs[0], second, paragraphs[2]].map((text, i) => `${i},${text}\n`).join("")}`,
+  "a.json": (second) =>
+    JSON.stringify([paragraphs[0], second, paragraphs[2]].map((text, id) => ({ id, text }))),
+  "a.jsonl": sections((id, text) => `${JSON.stringify({ id, text })}\n`),
+  "a.py": (second) => `def a():\n    "x"\n\ndef b():\n    "${second}"\n\ndef c():\n    "y"\n`,
+  "a.docx": (second) =>
+    docx(
+      [paragraphs[0]!, second, paragraphs[2]!]
+        .map((text, i) => wordParagraph(`Part ${i}`, "Heading2") + wordParagraph(text))
+        .join(""),
+    ),
+  "a.pdf": (second) =>
+    pdfOf(
+      [paragraphs[0]!, second, paragraphs[2]!].map(
+        (text) => `BT /F1 12 Tf 72 400 Td (${text}) Tj ET`,
+      ),
+      { size: [800, 450] },
+    ),
+  "a.ipynb": (second) =>
+    JSON.stringify({
+      cells: [paragraphs[0], second, paragraphs[2]].map((text, i) => ({
+        cell_type: "markdown",
+        source: `## Part ${i}\n\n${text}`,
+      })),
+    }),
+};
+
+test("of a file with one changed paragraph, one passage is encoded again, in every format", async () => {
+  await using place = await workplace();
+  const write = async (second: string) => {
+    for (const [name, make] of Object.entries(FORMATS))
+      await writeFile(join(place.docs, name), make(second));
+  };
+  await write("The tiger lives in Asia.");
+  await sync(place);
+  await write("The tiger lives in Java.");
+  let encoded = 0;
+  const { changes } = await model.sync(place.docs, {
+    directory: place.directory,
+    onProgress: (progress) => {
+      if (progress.event !== "reading") encoded = Math.max(encoded, progress.total);
+    },
+  });
+  assert.is(changes.length, Object.keys(FORMATS).length);
+  assert.ok(changes.every(({ passages }) => passages === 3));
+  assert.is(encoded, Object.keys(FORMATS).length);
+  await checkEqual(place);
 });
 
 test.run();
