@@ -160,7 +160,7 @@ async function apply(
   };
 }
 
-/** The ids of those passages of a file that the index has as they are: they are not encoded again. */
+/** The ids of the passages of a file that the index has as they are: they are not encoded again. */
 async function storedPassages(
   directory: string,
   file: string,
