@@ -31,7 +31,6 @@ const LABELS: Readonly<Record<string, string>> = {
   f1: "F1",
   mrr: "MRR",
   "hybrid/mrr": "hybrid MRR",
-  pointer: "copy-attention loss",
   scale: "exp(s)",
   ownProbability: "probability",
   gradientNorm: "norm",
