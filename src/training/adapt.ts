@@ -1,9 +1,11 @@
 /** Adapts a model to another corpus. Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6. */
 
 import { join } from "node:path";
+import { hasWeights } from "../checkpoints/open.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
+import { copyModel } from "../model/write-model.ts";
 import { ReAtt } from "../reatt.ts";
 import type { CutText } from "../retrieval/index/format/manifest.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -123,7 +125,9 @@ export async function* adapt(
   const training = yield* runTraining(run, data, corpus, budget);
   if (!training.finished) return { plan, training };
   if (training.failure && !training.monitor)
-    await saveModel(run.out, run.config, await startingParameters(run), run.model);
+    await ((await hasWeights(run.model))
+      ? copyModel(run.model, run.out)
+      : saveModel(run.out, run.config, await startingParameters(run), run.model));
   run.signal?.throwIfAborted(); // the run can be stopped in its last step
   await writeModelCard(options, { plan, training, corpus, data: data.digest });
   const indexed = run.keepsIndex ? {} : yield* indexAdapted(run, corpus);
