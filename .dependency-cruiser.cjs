@@ -8,7 +8,7 @@ const LAYERS = [
   { name: "cli", path: "^src/cli/" },
   { name: "server, training", path: "^src/(server|training)/" },
   { name: "adapters", path: "^src/adapters/" },
-  { name: "reatt", path: "^src/(reatt|index)\\.ts$" },
+  { name: "reatt", path: "^src/(reatt/|(reatt|index)\\.ts$)" },
   { name: "sync", path: "^src/sync/" },
   {
     name: "retrieval, decoder, encoder, evaluation",

@@ -26,9 +26,9 @@ import {
   UTILITY_OPTIONS,
   type UtilityOptions,
 } from "./decoder/retrieval-utility.ts";
-import { resolveReadOptions } from "./documents/read-documents.ts";
-import { openRetriever, type Retriever } from "./encoder/open-retriever.ts";
-import { encodePassageKeys, type IndexedTokens, indexedTokens } from "./encoder/passage-keys.ts";
+import type { Retriever } from "./encoder/open-retriever.ts";
+import { openRetriever } from "./encoder/open-retriever.ts";
+import { type IndexedTokens, indexedTokens } from "./encoder/passage-keys.ts";
 import { encodeSequences } from "./encoder/retriever-session.ts";
 import { StateCache } from "./encoder/state-cache.ts";
 import type { DownloadProgress } from "./hub/download.ts";
@@ -36,11 +36,10 @@ import { locateModel } from "./hub/locate-model.ts";
 import { InputError } from "./io/errors.ts";
 import { excerpt } from "./io/excerpt.ts";
 import { Lifetime } from "./io/lifetime.ts";
-import { type ModelConfig, sharedWidth, vectorSize } from "./model/config.ts";
+import type { ModelConfig } from "./model/config.ts";
 import { readConfig } from "./model/config-file.ts";
 import { statesFingerprint } from "./model/fingerprint.ts";
 import { findWeights, openStored } from "./model/load-weights.ts";
-import { type PruningRule, pruningRule } from "./model/token-pruning.ts";
 import {
   checkedPassages,
   checkOpenIndex,
@@ -52,37 +51,34 @@ import {
   checkQuestions,
   checkTexts,
 } from "./options/arguments.ts";
-import { SYNC_OPTIONS } from "./options/document-options.ts";
 import {
   ANSWER_OPTIONS,
-  DIRECTORY,
   INDEX_OPTIONS,
   LOAD_OPTIONS,
   PASSAGES_READ,
-  WRITE_OPTIONS,
 } from "./options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
+import {
+  ADD,
+  type AddOptions,
+  INDEX,
+  type IndexOptions,
+  SYNC,
+  type SyncOptions,
+} from "./reatt/indexing-options.ts";
+import {
+  encodeQuestions,
+  type LoadedModel,
+  passageKeyModel,
+  scorePassages,
+  tokenize,
+} from "./reatt/loaded-model.ts";
 import { type Explanation, explanationOf } from "./retrieval/explain.ts";
 import { chooseHybrid, type HybridOptions } from "./retrieval/hybrid.ts";
-import { findManifest, type IndexHeader, readManifest } from "./retrieval/index/format/manifest.ts";
-import { packStates } from "./retrieval/index/format/packed-states.ts";
-import { addPassages, deletePassages } from "./retrieval/index/maintain/update.ts";
-import { bitsOption } from "./retrieval/index/write/automatic-bits.ts";
-import {
-  type BuildOptions,
-  type BuildProgress,
-  buildIndex,
-} from "./retrieval/index/write/build.ts";
-import { type BuildForecast, forecastBuild } from "./retrieval/index/write/forecast.ts";
-import {
-  chooserOf,
-  keptRows,
-  keptTokenCount,
-  pickRows,
-  prunedByAttention,
-} from "./retrieval/index/write/token-pruning.ts";
-import { checkReplaceable } from "./retrieval/index/write/transaction.ts";
+import type { IndexHeader } from "./retrieval/index/format/manifest.ts";
+import type { BuildForecast } from "./retrieval/index/write/forecast.ts";
+import { chooserOf } from "./retrieval/index/write/token-pruning.ts";
 import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
 import {
   type FoundPassage,
@@ -91,7 +87,6 @@ import {
   RETRIEVE_OPTIONS,
   rank,
 } from "./retrieval/rank.ts";
-import { exactScore } from "./retrieval/scoring/exact-score.ts";
 import type { IndexGeneration } from "./retrieval/search/generation.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import {
@@ -101,22 +96,15 @@ import {
   searchPhrases,
 } from "./retrieval/search-phrases.ts";
 import { checkModel, type SearchingModel } from "./retrieval/searching-model.ts";
-import { readRecord } from "./sync/record.ts";
-import { type SyncProgress, type SyncResult, synchronise } from "./sync/sync.ts";
+import type { SyncResult } from "./sync/sync.ts";
 import type { CompileOptions } from "./tensor/session.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
-import {
-  passageIds,
-  passagePrompt,
-  questionPrompt,
-  retrievalQuestionIds,
-  tokensOver,
-} from "./text/prompts.ts";
+import { tokensOver } from "./text/prompts.ts";
 import type { Span } from "./text/span.ts";
 import { textPlaces } from "./text/token-places.ts";
 import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 
-export type { Evidence, ReadOptions, Reply, UtilityOptions };
+export type { AddOptions, Evidence, IndexOptions, ReadOptions, Reply, SyncOptions, UtilityOptions };
 
 /** Options of `load`. */
 const LOAD = {
@@ -128,34 +116,6 @@ const LOAD = {
 };
 
 export interface LoadOptions extends Given<typeof LOAD> {}
-
-/** Options of `add`. */
-const ADD = {
-  ...DIRECTORY,
-  ...WRITE_OPTIONS,
-  onProgress: callback<(progress: BuildProgress) => void>(),
-  /** Stops the work. The same call continues it later. */
-  ...SIGNAL,
-};
-
-export interface AddOptions extends Given<typeof ADD> {}
-
-/** Options of `sync`. */
-const SYNC = {
-  ...DIRECTORY,
-  ...WRITE_OPTIONS,
-  ...SYNC_OPTIONS,
-  onProgress: callback<(progress: SyncProgress) => void>(),
-  /** Stops the work. The same call continues it later. */
-  ...SIGNAL,
-};
-
-export interface SyncOptions extends Given<typeof SYNC> {}
-
-/** Options of `index` and `forecast`. */
-const INDEX = { ...ADD, ...INDEX_OPTIONS };
-
-export interface IndexOptions extends Given<typeof INDEX> {}
 
 export interface RetrieveOptions extends RankOptions {}
 
@@ -225,7 +185,7 @@ export class ReAtt implements AsyncDisposable {
    * can search the indexes that were built with its fingerprint.
    */
   readonly fingerprint: string;
-  readonly #retriever: Retriever;
+  readonly #model: LoadedModel;
   readonly #openReader: () => Promise<ReaderSession>;
   /** Opened at the first reading: the reader has most of the weights. */
   #reader: Promise<ReaderSession> | undefined;
@@ -245,7 +205,14 @@ export class ReAtt implements AsyncDisposable {
     this.config = config;
     this.tokenizer = tokenizer;
     this.fingerprint = retriever.fingerprint;
-    this.#retriever = retriever;
+    const { fingerprint } = retriever;
+    const { pooling } = config.retrievalAttention;
+    const searching = {
+      fingerprint,
+      pooling,
+      statesFingerprint: statesFingerprint(config, fingerprint),
+    };
+    this.#model = { folder, config, tokenizer, retriever, searching };
     this.#openReader = openReader;
     this.#lifetime = new Lifetime(`the model ${folder}`, "load it again");
   }
@@ -338,10 +305,9 @@ export class ReAtt implements AsyncDisposable {
     const options = resolveOptions(INDEX, given);
     const checked = checkedPassages(passages);
     return this.#lifetime.use(async () => {
-      await checkReplaceable(options.directory, options.replace);
-      const bits = bitsOption(options);
-      await buildIndex(checked, { ...options, bits, ...this.#keys(options, options.signal) });
-      return openIndex(options.directory, {}, this.#searching);
+      const { build } = await import("./reatt/indexing.ts");
+      await build(this.#model, checked, options);
+      return openIndex(options.directory, {}, this.#model.searching);
     });
   }
 
@@ -372,21 +338,8 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<BuildForecast> {
     const options = resolveOptions(INDEX, given);
     this.#lifetime.check();
-    const { header } = this.#keys(options);
-    const countTokens = (passage: Passage): number =>
-      header.pooling === undefined
-        ? keptTokenCount(
-            passageIds(this.tokenizer, passage, header.maxPassageTokens).length,
-            options.keepRatio,
-          )
-        : 1;
-    const cutTokens = (passage: Passage): number =>
-      tokensOver(this.tokenizer, passage, header.maxPassageTokens);
-    await checkReplaceable(options.directory, options.replace);
-    const countStates = (passage: Passage): number =>
-      passageIds(this.tokenizer, passage, header.maxPassageTokens).length;
-    const shared = { header, countTokens, countStates, cutTokens, bits: bitsOption(options) };
-    return forecastBuild(checkedPassages(passages), { ...options, ...shared });
+    const { forecast } = await import("./reatt/indexing.ts");
+    return forecast(this.#model, checkedPassages(passages), options);
   }
 
   /**
@@ -419,10 +372,9 @@ export class ReAtt implements AsyncDisposable {
     const options = resolveOptions(ADD, given);
     const checked = checkedPassages(passages);
     return this.#lifetime.use(async () => {
-      const { header } = await readManifest(options.directory);
-      const keys = this.#keys(sameTokens(options.directory, header), options.signal);
-      await addPassages(checked, { ...options, ...keys });
-      return openIndex(options.directory, {}, this.#searching);
+      const { add } = await import("./reatt/indexing.ts");
+      await add(this.#model, checked, options);
+      return openIndex(options.directory, {}, this.#model.searching);
     });
   }
 
@@ -452,38 +404,10 @@ export class ReAtt implements AsyncDisposable {
    */
   async sync(folder: string, given: SyncOptions): Promise<SyncResult> {
     checkPath(folder, "folder");
-    const { directory, wait, onProgress, signal, ...splitting } = resolveOptions(SYNC, given);
+    const options = resolveOptions(SYNC, given);
     return this.#lifetime.use(async () => {
-      const header = (await findManifest(directory))?.header;
-      const tokens: IndexedShare = header
-        ? sameTokens(directory, header)
-        : {
-            maxPassageTokens: INDEX_OPTIONS.maxPassageTokens.parse(undefined),
-            ...{ keepRatio: 1, keepStates: false },
-          };
-      const { maxPassageTokens } = tokens;
-      const keys = this.#keys(tokens, signal);
-      const before = (await readRecord(directory))?.splitting;
-      const given = Object.entries(splitting).filter(([, value]) => value !== undefined);
-      const options = resolveReadOptions({
-        ...{ ...before, ...Object.fromEntries(given), maxPassageTokens, signal },
-      });
-      const work = (total: number) => ({
-        ...{ directory, ...keys, wait, signal },
-        onProgress: (progress: BuildProgress) => onProgress?.({ ...progress, total }),
-      });
-      return synchronise(
-        folder,
-        {
-          ...{ directory, wait },
-          create: (passages, count) => buildIndex(passages, { ...work(count), bits: "automatic" }),
-          async update(passages, count, deleted) {
-            if (passages) await addPassages(passages, { ...work(count), deleted });
-            else await deletePassages(deleted, { directory, wait, signal });
-          },
-        },
-        { ...options, tokenizer: this.tokenizer, onProgress },
-      );
+      const { sync } = await import("./reatt/indexing.ts");
+      return sync(this.#model, folder, options);
     });
   }
 
@@ -510,7 +434,7 @@ export class ReAtt implements AsyncDisposable {
    */
   async openIndex(directory: string, options?: OpenOptions): Promise<TokenIndex> {
     this.#lifetime.check();
-    return openIndex(directory, options, this.#searching);
+    return openIndex(directory, options, this.#model.searching);
   }
 
   /**
@@ -536,7 +460,9 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<Float32Array[]> {
     const { signal } = resolveOptions(SIGNAL, options);
     checkQuestionList(questions);
-    return this.#lifetime.use(() => this.#encodeQuestions(this.#tokenize(questions), signal));
+    return this.#lifetime.use(() =>
+      encodeQuestions(this.#model, tokenize(this.#model, questions), signal),
+    );
   }
 
   /**
@@ -583,12 +509,12 @@ export class ReAtt implements AsyncDisposable {
     given?: RetrieveOptions,
   ): Promise<Hit[] | Hit[][]> {
     checkQuestions(question);
-    checkIndex(index, this.#searching);
+    checkIndex(index, this.#model.searching);
     const options = resolveOptions(RETRIEVE_OPTIONS, given);
     const hybrid = chooseHybrid(options.hybrid ?? false, this.config.hybrid, this.folder);
     const texts = typeof question === "string" ? [question] : question;
     const found = await this.#lifetime.use(() =>
-      this.#find(this.#tokenize(texts), index, { ...options, hybrid }),
+      this.#find(tokenize(this.#model, texts), index, { ...options, hybrid }),
     );
     const hits = found.map((own) => own.map(hitOf));
     return typeof question === "string" ? hits[0]! : hits;
@@ -633,15 +559,15 @@ export class ReAtt implements AsyncDisposable {
     given?: PhraseOptions,
   ): Promise<Phrase[] | Phrase[][]> {
     checkQuestions(question);
-    checkIndex(index, this.#searching);
+    checkIndex(index, this.#model.searching);
     const options = resolveOptions(PHRASE_OPTIONS, given);
     if (!this.config.phraseQueries) throw noPhraseQueries(this.folder, index.directory);
     const hybrid = chooseHybrid(options.hybrid ?? false, this.config.hybrid, this.folder);
     if (hybrid && options.granularity !== "passage") throw hybridPhrases(options.granularity);
     const texts = typeof question === "string" ? [question] : question;
     const found = await this.#lifetime.use(async () => {
-      const { queryEncoder } = this.#retriever;
-      const tokenized = this.#tokenize(texts);
+      const { queryEncoder } = this.#model.retriever;
+      const tokenized = tokenize(this.#model, texts);
       const ids = tokenized.map((asked) => asked.ids);
       const { signal } = options;
       const vectors = await encodeSequences(queryEncoder, this.config, ids, "phrases", { signal });
@@ -687,12 +613,12 @@ export class ReAtt implements AsyncDisposable {
     index: TokenIndex,
   ): Promise<Explanation> {
     checkQuestion(question);
-    checkIndex(index, this.#searching);
+    checkIndex(index, this.#model.searching);
     const id = idOfHit(hit);
     const { tokenizer } = this;
     return this.#lifetime.use(async () => {
-      const asked = this.#tokenize([question]);
-      const [vectors] = await this.#encodeQuestions(asked);
+      const asked = tokenize(this.#model, [question]);
+      const [vectors] = await encodeQuestions(this.#model, asked);
       return index.snapshot(async (generation) => {
         const ordinal = await generation.find(id);
         if (ordinal === undefined) throw notInIndex(id, generation.directory);
@@ -742,7 +668,12 @@ export class ReAtt implements AsyncDisposable {
     const { topK = passages.length, maxPassageTokens, signal } = resolveOptions(RERANK, given);
     return this.#lifetime.use(async () => {
       const options = { maxPassageTokens, signal };
-      const scores = await this.#scores(this.#tokenize([question])[0]!, passages, options);
+      const scores = await scorePassages(
+        this.#model,
+        tokenize(this.#model, [question])[0]!,
+        passages,
+        options,
+      );
       const scored = passages.map((passage, i) => {
         const cutTokens = tokensOver(this.tokenizer, passage, maxPassageTokens);
         return { ...passage, score: scores[i]!, ...(cutTokens > 0 && { cutTokens }) };
@@ -851,7 +782,7 @@ export class ReAtt implements AsyncDisposable {
     checkPassageList(passages, "passages");
     const options = resolveOptions(UTILITY_OPTIONS, given);
     return this.#lifetime.use(async () => {
-      const [asked] = this.#tokenize([question]);
+      const [asked] = tokenize(this.#model, [question]);
       return retrievalUtilities(await this.#answeringModel(), asked!, answers, passages, options);
     });
   }
@@ -896,7 +827,7 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<Reply<Hit>> | AsyncGenerator<Reply<Hit>, void> {
     if (typeof question === "string") return this.#answerOne(question, index, given);
     checkQuestionList(question);
-    checkIndex(index, this.#searching);
+    checkIndex(index, this.#model.searching);
     this.#lifetime.check();
     return this.#answers(question, index, resolveOptions(ANSWER, given));
   }
@@ -907,7 +838,7 @@ export class ReAtt implements AsyncDisposable {
     given?: AnswerOptions,
   ): Promise<Reply<Hit>> {
     checkQuestion(question);
-    checkIndex(index, this.#searching);
+    checkIndex(index, this.#model.searching);
     return onlyReply(this.#answers([question], index, resolveOptions(ANSWER, given)));
   }
 
@@ -956,7 +887,10 @@ export class ReAtt implements AsyncDisposable {
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
       const reader = await this.#reader;
-      await Promise.all([this.#retriever[Symbol.asyncDispose](), reader?.[Symbol.asyncDispose]()]);
+      await Promise.all([
+        this.#model.retriever[Symbol.asyncDispose](),
+        reader?.[Symbol.asyncDispose](),
+      ]);
     });
   }
 
@@ -965,98 +899,10 @@ export class ReAtt implements AsyncDisposable {
     return this.close();
   }
 
-  get #searching(): SearchingModel {
-    const { fingerprint, config } = this;
-    return {
-      fingerprint,
-      pooling: config.retrievalAttention.pooling,
-      statesFingerprint: this.#statesFingerprint,
-    };
-  }
-
-  get #statesFingerprint(): string {
-    return statesFingerprint(this.config, this.fingerprint);
-  }
-
-  /** The header of an index, and the functions that make its keys. */
-  #keys(
-    {
-      maxPassageTokens,
-      keepRatio,
-      keepStates,
-      pruning = pruningRule(this.config.pruning, keepRatio),
-    }: IndexedShare,
-    signal?: AbortSignal,
-  ): Pick<BuildOptions, "header" | "encode" | "cutTokens"> {
-    const { config, tokenizer, fingerprint } = this;
-    const { encoder } = this.#retriever;
-    const { pooling } = config.retrievalAttention;
-    if (pooling !== undefined && keepRatio < 1) throw nothingToPrune(keepRatio);
-    const header: IndexHeader = {
-      fingerprint,
-      dimension: vectorSize(config),
-      maxPassageTokens,
-      ...(keepRatio < 1 && { keepTokens: keepRatio, pruning }), // the names on disk
-      ...(pooling && { pooling }),
-      ...(keepStates && {
-        states: { fingerprint: this.#statesFingerprint, size: sharedWidth(config) },
-      }),
-      prompts: {
-        question: questionPrompt("{question}"),
-        passage: passagePrompt({ title: "{title}", text: "{text}" }),
-      },
-    };
-    const model = { config, tokenizer, encoder };
-    const { dimension } = header;
-    const prune =
-      keepRatio < 1
-        ? (keys: Float32Array) => pickRows(keys, keptRows(keys, header), dimension)
-        : undefined;
-    const shared = { maxPassageTokens, prune, withStates: keepStates, signal };
-    const pack = (states: Float32Array) => packStates(states, sharedWidth(config));
-    const encode: BuildOptions["encode"] = (passages, onProgress, { known, add }) =>
-      encodePassageKeys(model, passages, {
-        ...{ ...shared, onProgress, known },
-        onRun: ({ positions, keys, states }) => add(positions, keys, states?.map(pack)),
-      });
-    // A whole passage with fewer keys is not cut, so it need not be tokenized again.
-    const fullLength = pooling === undefined && keepRatio === 1 ? maxPassageTokens : 1;
-    const cutTokens: BuildOptions["cutTokens"] = (passage, keys) =>
-      keys < fullLength ? 0 : tokensOver(tokenizer, passage, maxPassageTokens);
-    return { header, encode, cutTokens };
-  }
-
-  #tokenize(questions: readonly string[]): TokenizedQuestion[] {
-    return questions.map((text) => ({ text, ids: retrievalQuestionIds(this.tokenizer, text) }));
-  }
-
   /** The tokens of a passage that has `count` keys in an index. */
   #indexedTokens(passage: Passage, header: IndexHeader, count: number): Promise<IndexedTokens> {
-    const { config, tokenizer } = this;
-    const model = { config, tokenizer, encoder: this.#retriever.encoder };
+    const model = passageKeyModel(this.#model);
     return indexedTokens(model, passage, header.maxPassageTokens, chooserOf(header, count));
-  }
-
-  #encodeQuestions(
-    questions: readonly TokenizedQuestion[],
-    signal?: AbortSignal,
-  ): Promise<Float32Array[]> {
-    const { queryEncoder } = this.#retriever;
-    const ids = questions.map((question) => question.ids);
-    return encodeSequences(queryEncoder, this.config, ids, "queries", { signal });
-  }
-
-  /** The retrieval scores of passages for a question, with float32 keys. */
-  async #scores(
-    question: TokenizedQuestion,
-    passages: readonly PassageInput[],
-    { maxPassageTokens, signal }: Pick<ResolvedReadOptions, "maxPassageTokens" | "signal">,
-  ): Promise<number[]> {
-    const { config, tokenizer } = this;
-    const [vectors] = await this.#encodeQuestions([question], signal);
-    const model = { config, tokenizer, encoder: this.#retriever.encoder };
-    const keys = await encodePassageKeys(model, passages, { maxPassageTokens, signal });
-    return keys.map((own) => exactScore(vectors!, own, vectorSize(config)));
   }
 
   async #phrases(
@@ -1102,10 +948,11 @@ export class ReAtt implements AsyncDisposable {
     index: TokenIndex,
     request: RankRequest,
   ): Promise<FoundPassage[][]> {
-    const vectors = await this.#encodeQuestions(questions, request.signal);
+    const vectors = await encodeQuestions(this.#model, questions, request.signal);
     const encoded = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
     return index.snapshot((generation) => {
-      const isOwn = generation.header.states?.fingerprint === this.#statesFingerprint;
+      const { statesFingerprint } = this.#model.searching;
+      const isOwn = generation.header.states?.fingerprint === statesFingerprint;
       const withStates = isOwn && request.withStates;
       return rank(generation, encoded, { ...request, withStates });
     });
@@ -1127,11 +974,11 @@ export class ReAtt implements AsyncDisposable {
       throw error;
     });
     const { config, tokenizer } = this;
-    const { encoder } = this.#retriever;
-    const scorePassages: AnsweringModel["scorePassages"] = (question, passages, options) =>
-      this.#scores(question, passages, options);
+    const { encoder } = this.#model.retriever;
+    const scoring: AnsweringModel["scorePassages"] = (question, passages, options) =>
+      scorePassages(this.#model, question, passages, options);
     const reader = await this.#reader;
-    return { config, tokenizer, encoder, reader, states: this.#states, scorePassages };
+    return { config, tokenizer, encoder, reader, states: this.#states, scorePassages: scoring };
   }
 
   /**
@@ -1157,7 +1004,7 @@ export class ReAtt implements AsyncDisposable {
         const replies = batch.map(() => abstention<P>());
         const asked = batch.flatMap((text, position) => {
           try {
-            return [{ position, question: this.#tokenize([text])[0]! }];
+            return [{ position, question: tokenize(this.#model, [text])[0]! }];
           } catch (error) {
             if (!(error instanceof InputError)) throw error;
             replies[position] = { ...abstention<P>(), error };
@@ -1238,33 +1085,6 @@ function idOfHit(given: unknown): string {
     remedy: "give a hit",
   });
 }
-
-/** How long passages are, which of their tokens get a key, and whether the index holds states. */
-interface IndexedShare
-  extends Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio" | "keepStates"> {
-  /** Default: the rule of the model. */
-  readonly pruning?: PruningRule | undefined;
-}
-
-/**
- * What additions to an index are encoded with.
- *
- * @throws {InputError} if an earlier version pruned the index
- */
-function sameTokens(directory: string, header: IndexHeader): IndexedShare {
-  const { maxPassageTokens, keepTokens, pruning, states } = header;
-  if (keepTokens !== undefined && pruning === undefined) throw prunedByAttention(directory);
-  const keepStates = states !== undefined;
-  return { maxPassageTokens, keepRatio: keepTokens ?? 1, keepStates, pruning };
-}
-
-const nothingToPrune = (keepRatio: number): InputError =>
-  new InputError({
-    where: "keepRatio",
-    expected: "1 with a model that has one vector for a passage (retrieval_pooling)",
-    got: String(keepRatio),
-    remedy: "leave it out",
-  });
 
 const hybridPhrases = (granularity: string): InputError =>
   new InputError({

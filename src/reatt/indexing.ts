@@ -1,0 +1,197 @@
+/** Builds, extends and synchronises indexes with a loaded model. */
+
+import { resolveReadOptions } from "../documents/read-documents.ts";
+import { encodePassageKeys } from "../encoder/passage-keys.ts";
+import { InputError } from "../io/errors.ts";
+import { sharedWidth, vectorSize } from "../model/config.ts";
+import { type PruningRule, pruningRule } from "../model/token-pruning.ts";
+import { INDEX_OPTIONS } from "../options/library-options.ts";
+import type { Resolved } from "../options/option.ts";
+import {
+  findManifest,
+  type IndexHeader,
+  readManifest,
+} from "../retrieval/index/format/manifest.ts";
+import { packStates } from "../retrieval/index/format/packed-states.ts";
+import { addPassages, deletePassages } from "../retrieval/index/maintain/update.ts";
+import { bitsOption } from "../retrieval/index/write/automatic-bits.ts";
+import {
+  type BuildOptions,
+  type BuildProgress,
+  buildIndex,
+} from "../retrieval/index/write/build.ts";
+import { type BuildForecast, forecastBuild } from "../retrieval/index/write/forecast.ts";
+import {
+  keptRows,
+  keptTokenCount,
+  pickRows,
+  prunedByAttention,
+} from "../retrieval/index/write/token-pruning.ts";
+import { checkReplaceable } from "../retrieval/index/write/transaction.ts";
+import { readRecord } from "../sync/record.ts";
+import { type SyncResult, synchronise } from "../sync/sync.ts";
+import type { Passage } from "../text/passage.ts";
+import { passageIds, passagePrompt, questionPrompt, tokensOver } from "../text/prompts.ts";
+import type { ADD, INDEX, SYNC } from "./indexing-options.ts";
+import { type LoadedModel, passageKeyModel } from "./loaded-model.ts";
+
+/** Builds an index. */
+export async function build(
+  model: LoadedModel,
+  passages: AsyncIterable<Passage>,
+  options: Resolved<typeof INDEX>,
+): Promise<void> {
+  await checkReplaceable(options.directory, options.replace);
+  const keys = keysOf(model, options, options.signal);
+  await buildIndex(passages, { ...options, ...keys, bits: bitsOption(options) });
+}
+
+/** Estimates the index that `build` makes. */
+export async function forecast(
+  model: LoadedModel,
+  passages: AsyncIterable<Passage>,
+  options: Resolved<typeof INDEX>,
+): Promise<BuildForecast> {
+  const { tokenizer } = model;
+  const { header } = keysOf(model, options);
+  const { maxPassageTokens, pooling } = header;
+  const countStates = (passage: Passage): number =>
+    passageIds(tokenizer, passage, maxPassageTokens).length;
+  const countTokens = (passage: Passage): number =>
+    pooling === undefined ? keptTokenCount(countStates(passage), options.keepRatio) : 1;
+  const cutTokens = (passage: Passage): number => tokensOver(tokenizer, passage, maxPassageTokens);
+  await checkReplaceable(options.directory, options.replace);
+  const counts = { countTokens, countStates, cutTokens };
+  return forecastBuild(passages, { ...options, ...counts, header, bits: bitsOption(options) });
+}
+
+/** Adds passages to an index, with the options that it was built with. */
+export async function add(
+  model: LoadedModel,
+  passages: AsyncIterable<Passage>,
+  options: Resolved<typeof ADD>,
+): Promise<void> {
+  const { header } = await readManifest(options.directory);
+  const keys = keysOf(model, sameTokens(options.directory, header), options.signal);
+  await addPassages(passages, { ...options, ...keys });
+}
+
+/** Brings an index in step with a folder. */
+export async function sync(
+  model: LoadedModel,
+  folder: string,
+  { directory, wait, onProgress, signal, ...splitting }: Resolved<typeof SYNC>,
+): Promise<SyncResult> {
+  const header = (await findManifest(directory))?.header;
+  const tokens = header ? sameTokens(directory, header) : DEFAULT_TOKENS;
+  const keys = keysOf(model, tokens, signal);
+  const before = (await readRecord(directory))?.splitting;
+  const given = Object.entries(splitting).filter(([, value]) => value !== undefined);
+  const options = resolveReadOptions({
+    ...before,
+    ...Object.fromEntries(given),
+    maxPassageTokens: tokens.maxPassageTokens,
+    signal,
+  });
+  const work = (total: number) => ({
+    ...keys,
+    directory,
+    wait,
+    signal,
+    onProgress: (progress: BuildProgress) => onProgress?.({ ...progress, total }),
+  });
+  return synchronise(
+    folder,
+    {
+      directory,
+      wait,
+      create: (passages, count) => buildIndex(passages, { ...work(count), bits: "automatic" }),
+      async update(passages, count, deleted) {
+        if (passages) await addPassages(passages, { ...work(count), deleted });
+        else await deletePassages(deleted, { directory, wait, signal });
+      },
+    },
+    { ...options, tokenizer: model.tokenizer, onProgress },
+  );
+}
+
+/** The header of an index, and the functions that make its keys. */
+function keysOf(
+  model: LoadedModel,
+  {
+    maxPassageTokens,
+    keepRatio,
+    keepStates,
+    pruning = pruningRule(model.config.pruning, keepRatio),
+  }: IndexedShare,
+  signal?: AbortSignal,
+): Pick<BuildOptions, "header" | "encode" | "cutTokens"> {
+  const { config, tokenizer } = model;
+  const { fingerprint, statesFingerprint } = model.searching;
+  const { pooling } = config.retrievalAttention;
+  if (pooling !== undefined && keepRatio < 1) throw nothingToPrune(keepRatio);
+  const header: IndexHeader = {
+    fingerprint,
+    dimension: vectorSize(config),
+    maxPassageTokens,
+    ...(keepRatio < 1 && { keepTokens: keepRatio, pruning }), // the names on disk
+    ...(pooling && { pooling }),
+    ...(keepStates && {
+      states: { fingerprint: statesFingerprint, size: sharedWidth(config) },
+    }),
+    prompts: {
+      question: questionPrompt("{question}"),
+      passage: passagePrompt({ title: "{title}", text: "{text}" }),
+    },
+  };
+  const { dimension } = header;
+  const prune =
+    keepRatio < 1
+      ? (keys: Float32Array) => pickRows(keys, keptRows(keys, header), dimension)
+      : undefined;
+  const shared = { maxPassageTokens, prune, withStates: keepStates, signal };
+  const pack = (states: Float32Array) => packStates(states, sharedWidth(config));
+  const encode: BuildOptions["encode"] = (passages, onProgress, { known, add }) =>
+    encodePassageKeys(passageKeyModel(model), passages, {
+      ...{ ...shared, onProgress, known },
+      onRun: ({ positions, keys, states }) => add(positions, keys, states?.map(pack)),
+    });
+  // A whole passage with fewer keys is not cut, so it need not be tokenized again.
+  const fullLength = pooling === undefined && keepRatio === 1 ? maxPassageTokens : 1;
+  const cutTokens: BuildOptions["cutTokens"] = (passage, keys) =>
+    keys < fullLength ? 0 : tokensOver(tokenizer, passage, maxPassageTokens);
+  return { header, encode, cutTokens };
+}
+
+/** How long passages are, which of their tokens get a key, and whether the index holds states. */
+interface IndexedShare
+  extends Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio" | "keepStates"> {
+  /** Default: the rule of the model. */
+  readonly pruning?: PruningRule | undefined;
+}
+
+const DEFAULT_TOKENS: IndexedShare = {
+  maxPassageTokens: INDEX_OPTIONS.maxPassageTokens.parse(undefined),
+  keepRatio: 1,
+  keepStates: false,
+};
+
+/**
+ * What additions to an index are encoded with.
+ *
+ * @throws {InputError} if an earlier version pruned the index
+ */
+function sameTokens(directory: string, header: IndexHeader): IndexedShare {
+  const { maxPassageTokens, keepTokens, pruning, states } = header;
+  if (keepTokens !== undefined && pruning === undefined) throw prunedByAttention(directory);
+  const keepStates = states !== undefined;
+  return { maxPassageTokens, keepRatio: keepTokens ?? 1, keepStates, pruning };
+}
+
+const nothingToPrune = (keepRatio: number): InputError =>
+  new InputError({
+    where: "keepRatio",
+    expected: "1 with a model that has one vector for a passage (retrieval_pooling)",
+    got: String(keepRatio),
+    remedy: "leave it out",
+  });
