@@ -1,4 +1,11 @@
-/** Downloads models from the Hugging Face hub into its cache. */
+/**
+ * Downloads models from the Hugging Face hub into its cache.
+ *
+ * `snapshotDownload` of @huggingface/hub 2.17 writes the same cache, but it does not continue a
+ * download that was stopped, has no lock against a second process, compares no checksum, cannot be
+ * aborted, reports no progress and takes every file of a repository: also weights in other formats.
+ * So requests and cache are here; the package lists files and gives types.
+ */
 
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
