@@ -52,8 +52,19 @@ function formatOf(head: Buffer): string {
     .trimStart();
   if (isPassageLine(head)) return "jsonl";
   if (text.startsWith("%PDF-")) return "pdf";
-  if (text.startsWith("PK\x03\x04")) return "docx";
+  if (text.startsWith("PK\x03\x04")) return containerFormat(text);
   if (/^<(!doctype html|html|head|body)\b/i.test(text)) return "html";
   if (/^[[{]/.test(text)) return "json";
   return "txt";
+}
+
+/** The format of a zip file, by the names of its first parts. */
+function containerFormat(head: string): string {
+  if (head.includes("application/epub+zip")) return "epub";
+  const kind = /application\/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation)/.exec(
+    head,
+  )?.[1];
+  if (kind !== undefined) return kind === "text" ? "odt" : kind === "spreadsheet" ? "ods" : "odp";
+  if (/PK\x03\x04[^]{26}ppt\//.test(head)) return "pptx";
+  return /PK\x03\x04[^]{26}xl\//.test(head) ? "xlsx" : "docx";
 }

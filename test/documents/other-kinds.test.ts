@@ -1,8 +1,11 @@
 /** Encodings, plain text, notebooks, reStructuredText, e-mail and code: exact text and messages. */
 
+import { extname } from "node:path";
+import { Readable } from "node:stream";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { readOne } from "./support.ts";
+import { spoolStandardInput } from "../../src/documents/standard-input.ts";
+import { docx, pdf, readOne, wordParagraph, zip } from "./support.ts";
 
 const bytes = (...parts: (string | readonly number[])[]): Buffer =>
   Buffer.concat(
@@ -222,6 +225,25 @@ test("code: parts begin at definitions, with their comments", async () => {
       ["a.py > Lion", "class Lion:\n    def roar(self):\n        pass", "8-10"],
     ],
   );
+});
+
+test("standard input: the first bytes tell the format", async () => {
+  const files: Readonly<Record<string, Buffer>> = {
+    ".docx": docx(wordParagraph("a")),
+    ".xlsx": zip({ "[Content_Types].xml": "<x/>", "xl/workbook.xml": "<x/>" }),
+    ".pptx": zip({ "[Content_Types].xml": "<x/>", "ppt/presentation.xml": "<x/>" }),
+    ".odp": Buffer.from(
+      `PK\x03\x04${"\0".repeat(26)}mimetypeapplication/vnd.oasis.opendocument.presentation`,
+    ), // the type is not compressed
+    ".pdf": pdf("a"),
+    ".json": Buffer.from("[1]"),
+    ".html": Buffer.from("<!doctype html>a"),
+    ".txt": Buffer.from("a"),
+  };
+  for (const [ending, contents] of Object.entries(files)) {
+    await using input = await spoolStandardInput(undefined, Readable.from([contents]));
+    assert.is(extname(input.path), ending);
+  }
 });
 
 test.run();
