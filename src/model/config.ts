@@ -341,7 +341,7 @@ function stacksAgree(config: ModelConfig): Check[] {
           isFirst === (stack.positions !== undefined),
           isFirst ? "the positions of the first stack" : "none but of the first shared stack",
         ]);
-      else if (stack.sharesBias)
+      else if (stack.kind === "t5" && stack.sharesBias)
         checks.push([
           `${path}.sharesBias`,
           first !== stack && first!.heads === stack.heads,

@@ -301,7 +301,7 @@ function stackPrefixes({ shared, retrieval, joint }: ModelConfig): Prefix[] {
       Array.from({ length: layers }, (_, n): Prefix => {
         const ours = `${part}.${i}.layer.${n}.`;
         if (kind === "bert" && part === "joint") return [ours, `backbone.joint.layer.${n}.`];
-        const block = counts[kind]++;
+        const block = counts[kind === "t5" ? kind : "bert"]++;
         return [
           ours,
           kind === "t5" ? `encoder.block.${block}.` : `backbone.encoder.layer.${block}.`,
