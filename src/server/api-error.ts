@@ -2,6 +2,7 @@
 
 import { isFullDisk } from "../io/errors.ts";
 import { LockedError } from "../io/lock.ts";
+import { ConditionError } from "../retrieval/where/fields.ts";
 
 /** The status of each code. */
 const STATUSES = {
@@ -50,6 +51,9 @@ export class ApiError extends Error {
 export function apiErrorFrom(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const options = { cause: error };
+  // Only the index knows the fields of its passages.
+  if (error instanceof ConditionError)
+    return new ApiError("invalid_request", error.message, options);
   if (error instanceof Error && error.name === "AbortError")
     return new ApiError("cancelled", "the request was cancelled", options);
   if (error instanceof LockedError)

@@ -148,7 +148,8 @@ test("generated requests are accepted by the description and by the server alike
         const body = anyRequest(random, Object.keys(properties), required);
         const response = await send(`${server.url}${path}`, body, { method: method.toUpperCase() });
         const text = await response.text();
-        if (text.includes("at most 512 tokens")) continue; // JSON Schema does not know tokens
+        // JSON Schema does not know tokens, and not the fields of the passages.
+        if (/at most 512 tokens|"where: expected /.test(text) && response.status === 400) continue;
         const isAccepted = response.status !== 400;
         const shown = `${path} ${JSON.stringify(body).slice(0, 500)}: ${text.slice(0, 300)}`;
         assert.ok([200, 400, 404].includes(response.status), `${response.status} ${shown}`);

@@ -14,6 +14,9 @@ const MAX_NAMES = 1_000;
 const LISTED = 40;
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
+/** A condition does not fit the fields of the passages. */
+export class ConditionError extends InputError {}
+
 /** The types of the values of each field. The values of a list count for the list. */
 export class FieldTypes {
   readonly #compared: readonly ComparedField[];
@@ -35,7 +38,7 @@ export class FieldTypes {
     }
   }
 
-  /** @throws {InputError} if a field of the condition is unknown, or has only other types */
+  /** @throws {ConditionError} if a field of the condition is unknown, or has only other types */
   check(): void {
     for (const { name, type } of this.#compared) {
       if (name === "document") continue;
@@ -45,9 +48,9 @@ export class FieldTypes {
     }
   }
 
-  #unknownField(name: string): InputError {
+  #unknownField(name: string): ConditionError {
     const similar = closestName(name, [...this.#types.keys()]);
-    return new InputError({
+    return new ConditionError({
       where: "where",
       expected: this.#list(),
       got: JSON.stringify(name),
@@ -55,8 +58,8 @@ export class FieldTypes {
     });
   }
 
-  #otherType(name: string, type: ValueType): InputError {
-    return new InputError({
+  #otherType(name: string, type: ValueType): ConditionError {
+    return new ConditionError({
       where: "where",
       expected: `${name} to be compared with its own type; ${this.#list()}`,
       got: type === "text" ? "text in quotes" : type === "number" ? "a number" : type,
