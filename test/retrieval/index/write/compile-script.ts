@@ -1,11 +1,10 @@
 /** Compiles a script of the tests once, so that processes that run it start fast. */
 
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join, resolve } from "node:path";
 import ts from "typescript";
 
-const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
+const ROOT = resolve("."); // of the repository: tests run there, also those that are compiled
 const COMPILER_OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2022,
   module: ts.ModuleKind.ESNext,

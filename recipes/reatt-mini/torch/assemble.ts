@@ -1,0 +1,72 @@
+/**
+ * Puts a reader that train.py trained into the shipped model:
+ *
+ *     npx tsx recipes/reatt-mini/torch/assemble.ts --reader FILE --out DIR
+ *
+ * Word vectors, shared and retrieval layers and the heads that retrieve stay as they are, so indexes
+ * of the shipped model stay valid. The heads get projections of their own: the layer of the old
+ * reader that had them is gone. The calibration goes with the old reader.
+ */
+
+import { copyFile, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { openSafetensors } from "../../../src/checkpoints/safetensors.ts";
+import { writeSafetensors } from "../../../src/checkpoints/write-safetensors.ts";
+import { type ModelConfig, retrievalRows, sharedWidth } from "../../../src/model/config.ts";
+import { readConfig, writeConfig } from "../../../src/model/config-file.ts";
+import { loadWeights } from "../../../src/model/load-weights.ts";
+import { parameterNames, parameterShapes } from "../../../src/model/parameter-names.ts";
+
+const { values } = parseArgs({
+  options: {
+    model: { type: "string", default: "models/reatt-mini" },
+    reader: { type: "string", default: "runs/reatt-mini/third/reader.safetensors" },
+    out: { type: "string", default: "runs/reatt-mini/third/model" },
+  },
+});
+
+const shipped = await readConfig(values.model);
+const weights = await loadWeights(values.model, shipped);
+await using reader = await openSafetensors(values.reader);
+
+/** The shipped configuration with the layers that the file has. */
+function configOf(names: readonly string[]): ModelConfig {
+  const [bert] = shipped.joint;
+  const numbers = names.map((name) => Number(/^joint\.0\.layer\.(\d+)\./.exec(name)?.[1] ?? -1));
+  const { calibration: _, ...rest } = shipped;
+  const [first, end] = retrievalRows(shipped);
+  const { headSize } = shipped.joint[1]!;
+  return {
+    ...rest,
+    joint: [{ ...bert!, layers: Math.max(...numbers) + 1, inputMap: true }],
+    retrievalAttention: {
+      from: "own",
+      heads: (end - first) / headSize,
+      headSize,
+      similarity: "cosine",
+    },
+  };
+}
+
+const config = configOf([...reader.tensors.keys()]);
+const { heads } = parameterNames(shipped);
+const ownHeads = parameterNames(config).heads;
+const rowsOf = (name: string): Float32Array => {
+  const [first, end] = retrievalRows(shipped);
+  const width = sharedWidth(shipped);
+  return weights.get(name)!.slice(first * width, end * width);
+};
+weights.set(ownHeads.norm!, weights.get(heads.norm!)!);
+weights.set(ownHeads.query.weight, rowsOf(heads.query.weight));
+weights.set(ownHeads.key.weight, rowsOf(heads.key.weight));
+
+const tensors = new Map<string, { shape: readonly number[]; values: Float32Array }>();
+for (const [name, shape] of parameterShapes(config)) {
+  const isTrained = reader.tensors.has(name);
+  tensors.set(name, { shape, values: isTrained ? await reader.read(name) : weights.get(name)! });
+}
+await mkdir(values.out, { recursive: true });
+await writeSafetensors(join(values.out, "model.safetensors"), tensors, { dtype: "F32" });
+await copyFile(join(values.model, "spiece.model"), join(values.out, "spiece.model"));
+await writeConfig(values.out, config);

@@ -1,0 +1,87 @@
+/**
+ * Writes the reading data of the recipe as token ids, for train.py:
+ *
+ *     npx tsx recipes/reatt-mini/torch/tokens.ts --reading DIR --model DIR --out DIR
+ *
+ * `--reading` is what make-reading-data.ts makes. Writes `train`, `new-wiki` and `squad`, each a file
+ * of passages, one list of ids a line, and a file of questions: ids, the passage, and of each
+ * answer the first and last token of each place where it stands. Questions whose answers stand
+ * nowhere are left out of `train`.
+ */
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { findAnswerSpan } from "../../../src/text/answer-span.ts";
+import type { Passage } from "../../../src/text/passage.ts";
+import {
+  passageIds,
+  passagePrompt,
+  readingQuestionIds,
+  retrievalQuestionIds,
+} from "../../../src/text/prompts.ts";
+import { readPassages } from "../../../src/text/read-passages.ts";
+import { tokenSpans } from "../../../src/text/token-spans.ts";
+import { loadTokenizer } from "../../../src/text/tokenizer.ts";
+import { readTrainingFile } from "../../../src/training/examples/training-questions.ts";
+
+const { values } = parseArgs({
+  options: {
+    reading: { type: "string", default: "runs/reatt-mini/reading" },
+    model: { type: "string", default: "models/reatt-mini" },
+    out: { type: "string", default: "runs/reatt-mini/tokens" },
+  },
+});
+const PASSAGE_TOKENS = 288;
+const PLACES = 8; // of one answer; more do not help
+const SETS = {
+  train: ["paragraphs/corpus.jsonl", "paragraphs/questions.jsonl"],
+  "new-wiki": ["held-out/new-wiki-corpus.jsonl", "held-out/new-wiki.jsonl"],
+  squad: ["held-out/squad-corpus.jsonl", "held-out/squad.jsonl"],
+} as const;
+
+const tokenizer = await loadTokenizer(join(values.model, "spiece.model"));
+
+/** First and last token of each place of `answer` in the text of a passage. */
+function placesOf(answer: string, passage: Passage, ids: readonly number[]): [number, number][] {
+  const prompt = passagePrompt(passage);
+  const spans = tokenSpans(tokenizer, prompt, ids.slice(0, -1));
+  const places: [number, number][] = [];
+  let from = prompt.length - passage.text.length;
+  while (places.length < PLACES) {
+    const found = findAnswerSpan(answer, prompt.slice(from));
+    if (!found) break;
+    const [start, end] = [from + found.start, from + found.end];
+    const touches = (span: (typeof spans)[number]) => span && span.start < end && span.end > start;
+    const first = spans.findIndex(touches);
+    const last = spans.findLastIndex(touches);
+    if (first >= 0) places.push([first, last]);
+    from = end;
+  }
+  return places;
+}
+
+await mkdir(values.out, { recursive: true });
+for (const [name, [corpus, questions]] of Object.entries(SETS)) {
+  const passages: { passage: Passage; ids: number[] }[] = [];
+  for await (const passage of readPassages(join(values.reading, corpus)))
+    passages.push({ passage, ids: passageIds(tokenizer, passage, PASSAGE_TOKENS) });
+  const positions = new Map(passages.map(({ passage }, i) => [passage.id, i]));
+  const lines: string[] = [];
+  for (const { question, answers, passageId } of await readTrainingFile(
+    join(values.reading, questions),
+  )) {
+    const position = positions.get(passageId!)!;
+    const { passage, ids } = passages[position]!;
+    const places = answers
+      .map((answer) => placesOf(answer, passage, ids))
+      .filter((found) => found.length > 0);
+    if (places.length === 0 && name === "train") continue;
+    const questionIds = readingQuestionIds(retrievalQuestionIds(tokenizer, question));
+    lines.push(JSON.stringify({ ids: questionIds, passage: position, places, answers }));
+  }
+  const rows = passages.map(({ ids }) => JSON.stringify(ids));
+  await writeFile(join(values.out, `${name}.passages.jsonl`), `${rows.join("\n")}\n`);
+  await writeFile(join(values.out, `${name}.questions.jsonl`), `${lines.join("\n")}\n`);
+  console.log(`${name}: ${passages.length} passages, ${lines.length} questions`);
+}

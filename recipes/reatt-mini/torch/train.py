@@ -1,0 +1,244 @@
+"""Trains the reader of the third generation from its start, or continues: `train.py --help`.
+
+Reads the tokens of tokens.ts and the shipped model. Writes OUT/last.pt (weights, AdamW, step), from which
+the same command continues, and OUT/reader.safetensors, the weights under the library's names.
+"""
+
+import argparse
+import json
+import os
+import random
+import time
+
+import torch
+from reader import BertLayer, Reader, answer_losses, read_weights
+from safetensors.torch import save_file
+
+LABELS = 24  # tokens of an answer, without its end
+END = 1  # </s>
+BUCKET = 16  # batches that are sorted by length together
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--tokens", default="runs/reatt-mini/tokens")
+    p.add_argument("--model", default="models/reatt-mini")
+    p.add_argument("--gte", default="runs/gte-small", help="gte-small as safetensors, weights named as in BertModel")
+    p.add_argument("--pieces", default="runs/reatt-mini/tokenizer/pieces.json")
+    p.add_argument("--out", default="runs/reatt-mini/third")
+    p.add_argument("--steps", type=int, default=4800)
+    p.add_argument("--questions", type=int, default=32)
+    p.add_argument("--learning-rate", type=float, default=2.5e-4)
+    p.add_argument("--dropout", type=float, default=0.05)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    return p.parse_args()
+
+
+def read_set(folder, name):
+    def lines(kind):
+        with open(f"{folder}/{name}.{kind}.jsonl") as file:
+            return [json.loads(line) for line in file]
+
+    return lines("passages"), lines("questions")
+
+
+def start(reader, model, gte, pieces, passages):
+    """Weights before training: shared layers and decoder of the shipped model, joint layers of gte-small, and
+    the map between them by least squares over the states of `passages`."""
+    shipped, teacher = read_weights(f"{model}/model.safetensors"), read_weights(f"{gte}/model.safetensors")
+    with torch.no_grad():
+        reader.embedding.weight.copy_(shipped["shared.weight"])
+        reader.positions.weight.copy_(shipped["backbone.embeddings.position_embeddings.weight"])
+        load_norm(reader.embedding_norm, shipped, "backbone.embeddings.LayerNorm")
+        for i, layer in enumerate(reader.shared):
+            load_layer(layer, shipped, f"backbone.encoder.layer.{i}")
+        below = [BertLayer() for _ in reader.shared]
+        for i, layer in enumerate([*below, *reader.joint]):
+            load_layer(layer, teacher, f"encoder.layer.{i}")
+        load_decoder(reader, shipped)
+        table = torch.tensor([i if i >= 0 else 100 for i in json.load(open(pieces))])  # 100: [UNK]
+        states, targets = [], []
+        embeddings = {k: teacher[f"embeddings.{k}.weight"] for k in ("word_embeddings", "position_embeddings")}
+        types = teacher["embeddings.token_type_embeddings.weight"][0]
+        norm = torch.nn.LayerNorm(types.shape[0], eps=1e-12)
+        load_norm(norm, teacher, "embeddings.LayerNorm")
+        for ids in passages:
+            row = torch.tensor([ids])
+            states.append(reader.shared_states(row, torch.ones_like(row).bool())[0])
+            positions = embeddings["position_embeddings"][: len(ids)]
+            x = norm(embeddings["word_embeddings"][table[row]] + positions + types)
+            for layer in below:
+                x = layer(x, None)
+            targets.append(x[0])
+        states, targets = torch.cat(states), torch.cat(targets)
+        ones = torch.ones(len(states), 1)
+        solution = torch.linalg.lstsq(torch.cat([states, ones], 1), targets).solution
+        reader.input_map.weight.copy_(solution[:-1].t())
+        reader.input_map.bias.copy_(solution[-1])
+        residual = reader.input_map(states) - targets
+        explained = 1 - (residual**2).sum() / ((targets - targets.mean(0)) ** 2).sum()
+        print(f"the map explains {explained:.3f} of the variance of {len(states)} states", flush=True)
+
+
+def load_norm(norm, weights, name):
+    norm.weight.copy_(weights[f"{name}.weight"])
+    norm.bias.copy_(weights[f"{name}.bias"])
+
+
+def load_layer(layer, weights, prefix):
+    for attribute, name in BertLayer.NAMES.items():
+        load_norm(getattr(layer, attribute), weights, f"{prefix}.{name}")
+
+
+def decoder_names(reader):
+    """Parameters of the decoder by the names of the library; Hugging Face says `block` for the first `layer`."""
+    names = {
+        "decoder.relative_attention_bias.weight": reader.relative_bias,
+        "decoder.final_layer_norm.weight": reader.decoder_norm.weight,
+        "decoder.copy_gate.weight": reader.copy_gate.weight,
+    }
+    for i, layer in enumerate(reader.decoder):
+        for n, norm in enumerate((layer.self_norm, layer.cross_norm, layer.inner_norm)):
+            names[f"decoder.layer.{i}.layer.{n}.layer_norm.weight"] = norm.weight
+        for n, kind, attention in ((0, "Self", layer.self_attention), (1, "EncDec", layer.cross_attention)):
+            for part in "qkvo":
+                names[f"decoder.layer.{i}.layer.{n}.{kind}Attention.{part}.weight"] = getattr(attention, part).weight
+        for part in ("wi_0", "wi_1", "wo"):
+            names[f"decoder.layer.{i}.layer.2.DenseReluDense.{part}.weight"] = getattr(layer, part).weight
+    return names
+
+
+def stored_name(name):
+    """The name of a decoder's weight in the file of the shipped model, which has Hugging Face's."""
+    if "relative_attention_bias" in name:
+        return "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    return name.replace("decoder.layer.", "decoder.block.")
+
+
+def load_decoder(reader, weights):
+    """The shipped decoder; its cross-attention starts anew, since it reads other states."""
+    for name, parameter in decoder_names(reader).items():
+        if "EncDecAttention" not in name:
+            parameter.copy_(weights[stored_name(name)])
+            continue
+        columns = parameter.shape[1]
+        factor = {"q": 4 * 128**-0.5, "o": 0.3}.get(name[-8], 1)
+        parameter.normal_(0, factor * columns**-0.5)
+
+
+def pad(rows, device):
+    length = max(map(len, rows))
+    ids = torch.tensor([[*row, *[0] * (length - len(row))] for row in rows], device=device)
+    mask = torch.tensor([[True] * len(row) + [False] * (length - len(row)) for row in rows], device=device)
+    return ids, mask
+
+
+def batch_of(questions, passages, draw, device):
+    """The tensors of answer_losses. An answer is drawn; its tokens are those of the passage."""
+    ids = [passages[q["passage"]] for q in questions]
+    question, question_mask = pad([q["ids"] for q in questions], device)
+    passage, passage_mask = pad(ids, device)
+    places = [draw.choice(q["places"]) for q in questions]
+    rows = [[*row[first : last + 1][:LABELS], END] for row, ((first, last), *_) in zip(ids, places)]
+    labels, label_mask = pad(rows, device)
+    copies = torch.zeros(*labels.shape, question.shape[1] + passage.shape[1])
+    for i, found in enumerate(places):
+        for first, last in found:
+            for t in range(min(last - first + 1, LABELS)):
+                copies[i, t, question.shape[1] + first + t] = 1
+    return {
+        "question": question,
+        "question_mask": question_mask,
+        "passage": passage,
+        "passage_mask": passage_mask,
+        "labels": labels,
+        "label_mask": label_mask.float(),
+        "copies": copies.to(device),
+    }
+
+
+def batches(questions, passages, size, seed):
+    """Endless batches of questions with passages of similar length; epoch after epoch."""
+    epoch = 0
+    while True:
+        draw = random.Random(f"{seed} {epoch}")
+        order = draw.sample(range(len(questions)), len(questions))
+        found = []
+        for i in range(0, len(order), size * BUCKET):
+            near = sorted(order[i : i + size * BUCKET], key=lambda q: len(passages[questions[q]["passage"]]))
+            found += [near[j : j + size] for j in range(0, len(near), size)]
+        draw.shuffle(found)
+        for indexes in found:
+            yield [questions[q] for q in indexes]
+        epoch += 1
+
+
+def export(reader, path):
+    """Joint layers, map, norm and decoder under the library's names; shared layers are those that ship."""
+    tensors = dict(decoder_names(reader))
+    tensors["joint.0.input_map.weight"] = reader.input_map.weight
+    tensors["joint.0.input_map.bias"] = reader.input_map.bias
+    tensors["joint.final_layer_norm.weight"] = reader.joint_norm.weight
+    for i, layer in enumerate(reader.joint):
+        for attribute, name in BertLayer.NAMES.items():
+            for part in ("weight", "bias"):
+                tensors[f"joint.0.layer.{i}.{name}.{part}"] = getattr(getattr(layer, attribute), part)
+    save_file({name: t.detach().cpu().float().contiguous() for name, t in tensors.items()}, path)
+
+
+def main():
+    options = arguments()
+    os.makedirs(options.out, exist_ok=True)
+    last = f"{options.out}/last.pt"
+    torch.manual_seed(options.seed)
+    passages, questions = read_set(options.tokens, "train")
+    reader, step = Reader(), 0
+    state = torch.load(last, map_location="cpu") if os.path.exists(last) else None
+    if state:
+        reader.load_state_dict(state["reader"])
+        step = state["step"]
+    else:
+        sample = random.Random(options.seed).sample(passages, 250)
+        sample += [q["ids"] for q in questions[:: len(questions) // 250]]
+        start(reader, options.model, options.gte, options.pieces, sample)
+    reader.to(options.device).train()
+    fixed = ("embedding", "positions", "shared")
+    trained = {n: p for n, p in reader.named_parameters() if not n.startswith(fixed)}
+    for name, parameter in reader.named_parameters():
+        parameter.requires_grad = name in trained
+    groups = [
+        {"params": [p for p in trained.values() if p.dim() > 1], "weight_decay": 0.01},
+        {"params": [p for p in trained.values() if p.dim() == 1], "weight_decay": 0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, betas=(0.9, 0.98))
+    if state:
+        optimizer.load_state_dict(state["optimizer"])
+    stream = batches(questions, passages, options.questions, options.seed)
+    for _ in range(step):
+        next(stream)  # a resumed run goes on with the questions that it has not seen
+    began, sums = time.time(), [0.0, 0.0]
+    while step < options.steps:
+        batch = batch_of(next(stream), passages, random.Random(f"{options.seed} {step}"), options.device)
+        step += 1
+        warm = min(1, step / (0.05 * options.steps))
+        for group in optimizer.param_groups:
+            group["lr"] = options.learning_rate * warm * (1 - (step - 1) / options.steps)
+        with torch.autocast(options.device, dtype=torch.bfloat16):
+            nll, copying = answer_losses(reader, batch, options.dropout)
+        optimizer.zero_grad()
+        (nll + copying).backward()
+        torch.nn.utils.clip_grad_norm_(trained.values(), 1.0)
+        optimizer.step()
+        sums = [sums[0] + nll.item(), sums[1] + copying.item()]
+        if step % 20 == 0:
+            print(f"{step} nll {sums[0] / 20:.3f} copy {sums[1] / 20:.3f} {time.time() - began:.0f} s", flush=True)
+            sums = [0.0, 0.0]
+        if step % 200 == 0 or step == options.steps:
+            torch.save({"reader": reader.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, f"{last}.new")
+            os.replace(f"{last}.new", last)
+    export(reader, f"{options.out}/reader.safetensors")
+
+
+if __name__ == "__main__":
+    main()
