@@ -35,6 +35,7 @@ export {
   type Qrels,
   type RankingEvaluation,
   type RetrievalRun,
+  type RunOptions,
 } from "./evaluation/ranking.ts";
 export { readQrels, readRun } from "./evaluation/trec.ts";
 export { evaluateUtility, type UtilityEvaluation } from "./evaluation/utility.ts";
@@ -43,7 +44,9 @@ export { InputError, type Problem } from "./io/errors.ts";
 export {
   type AnswerCalibration,
   type AnswerSignals,
+  type CalibratedSignal,
   calibratedConfidence,
+  type SignalName,
 } from "./model/answer-calibration.ts";
 export type {
   HybridWeights,
@@ -68,6 +71,7 @@ export {
   ReAtt,
   type ReadOptions,
   type Reply,
+  type Reranked,
   type RerankOptions,
   type RetrieveOptions,
   type SyncOptions,
@@ -119,7 +123,13 @@ export { parseWhere } from "./retrieval/where/parse-where.ts";
 export type { Comparison, Where, WhereValue } from "./retrieval/where/where.ts";
 export type { FileChange, SyncProgress, SyncResult } from "./sync/sync.ts";
 export type { Provider } from "./tensor/session.ts";
-export type { Metadata, MetadataValue, Passage, PassageInput } from "./text/passage.ts";
+export type {
+  Metadata,
+  MetadataItem,
+  MetadataValue,
+  Passage,
+  PassageInput,
+} from "./text/passage.ts";
 export { type Question, readPassages, readQuestions } from "./text/read-passages.ts";
 export type { Span } from "./text/span.ts";
 export type { Tokenizer } from "./text/tokenizer.ts";

@@ -8,6 +8,10 @@ import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError, writeErrorFrom } from "../io/errors.ts";
 import { isPassageLine, readHead } from "./passage-file.ts";
 
+/** What a part of a zip file begins with, and where its name begins after that. */
+const ZIP_PART = "PK\x03\x04";
+const NAME_OFFSET = 26;
+
 export interface SpooledInput extends AsyncDisposable {
   readonly path: string;
 }
@@ -52,7 +56,7 @@ function formatOf(head: Buffer): string {
     .trimStart();
   if (isPassageLine(head)) return "jsonl";
   if (text.startsWith("%PDF-")) return "pdf";
-  if (text.startsWith("PK\x03\x04")) return containerFormat(text);
+  if (text.startsWith(ZIP_PART)) return containerFormat(text);
   if (/^<(!doctype html|html|head|body)\b/i.test(text)) return "html";
   if (/^[[{]/.test(text)) return "json";
   return "txt";
@@ -65,6 +69,7 @@ function containerFormat(head: string): string {
     head,
   )?.[1];
   if (kind !== undefined) return kind === "text" ? "odt" : kind === "spreadsheet" ? "ods" : "odp";
-  if (/PK\x03\x04[^]{26}ppt\//.test(head)) return "pptx";
-  return /PK\x03\x04[^]{26}xl\//.test(head) ? "xlsx" : "docx";
+  const names = head.split(ZIP_PART).map((part) => part.slice(NAME_OFFSET));
+  if (names.some((name) => name.startsWith("ppt/"))) return "pptx";
+  return names.some((name) => name.startsWith("xl/")) ? "xlsx" : "docx";
 }

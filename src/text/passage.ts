@@ -23,7 +23,7 @@ export const NULL_PASSAGE: Passage = { id: "", title: "", text: "" };
 
 export type Metadata = Readonly<Record<string, MetadataValue>>;
 
-type MetadataItem = string | number | boolean;
+export type MetadataItem = string | number | boolean;
 
 /** Numbers are finite. Dates are texts in ISO 8601: `2024-05-01`. */
 export type MetadataValue = MetadataItem | readonly MetadataItem[];

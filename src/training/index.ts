@@ -6,6 +6,7 @@
 
 export type { Measures } from "../evaluation/measures.ts";
 export type { ProgressEvent } from "../io/progress.ts";
+export type { Ops } from "../tensor/ops.ts";
 export { type AdaptationEvent, type AdaptationResult, adapt } from "./adapt.ts";
 export type { DocumentsEvent } from "./adaptation/passages.ts";
 export type { AdaptationPlan } from "./adaptation/plan.ts";
@@ -34,7 +35,12 @@ export {
 } from "./objectives/objective.ts";
 export type { ModelOutputs, OutputName, RetrievalOutputs } from "./objectives/outputs.ts";
 export { reading } from "./objectives/reading.ts";
-export { type NamedTensor, perQuestion, type TokenBatch } from "./objectives/token-batch.ts";
+export {
+  type Axis,
+  type NamedTensor,
+  perQuestion,
+  type TokenBatch,
+} from "./objectives/token-batch.ts";
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
 export type { PhraseTrainingOptions } from "./phrases/options.ts";

@@ -3,9 +3,9 @@
  *
  *     npx tsx recipes/reatt-mini/torch/assemble.ts --reader FILE --out DIR
  *
- * Word vectors, shared and retrieval layers and the heads that retrieve stay as they are, so indexes
- * of the shipped model stay valid. The heads get projections of their own: the layer of the old
- * reader that had them is gone. The calibration goes with the old reader.
+ * Word vectors, shared and retrieval layers and the heads that retrieve stay as they are, so
+ * indexes of the shipped model stay valid. The heads get projections of their own: the layer of the
+ * old reader that had them is gone. The calibration goes with the old reader.
  */
 
 import { copyFile, mkdir } from "node:fs/promises";

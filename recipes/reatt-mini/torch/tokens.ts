@@ -3,8 +3,8 @@
  *
  *     npx tsx recipes/reatt-mini/torch/tokens.ts --reading DIR --model DIR --out DIR
  *
- * `--reading` is what make-reading-data.ts makes. Writes `train`, `new-wiki` and `squad`, each a file
- * of passages, one list of ids a line, and a file of questions: ids, the passage, and of each
+ * `--reading` is what make-reading-data.ts makes. Writes `train`, `new-wiki` and `squad`, each a
+ * file of passages, one list of ids a line, and a file of questions: ids, the passage, and of each
  * answer the first and last token of each place where it stands. Questions whose answers stand
  * nowhere are left out of `train`.
  */

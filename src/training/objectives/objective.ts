@@ -27,7 +27,7 @@ export interface Term {
 
 /** Inputs that every objective has beside its own. */
 export type CommonInput =
-  /** []: questions of the whole batch that some objective of the list trains, at least 1 */
+  /** A number: questions of the whole batch that some objective of the list trains, at least 1 */
   | "questions"
   /** float32 [Q, K]: 1 for a candidate, 0 for padding */
   | "isCandidate";

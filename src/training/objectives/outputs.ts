@@ -13,35 +13,35 @@ import type { Axis } from "./token-batch.ts";
 export interface ModelOutputs<T> {
   /** Scores of passages for questions. */
   readonly retrieval: RetrievalOutputs<T>;
-  /** [Q, H, n, e]: query vectors, and with them float32 [Q, n] */
+  /** [Q, H, n, e], query vectors, and with them float32 [Q, n] */
   readonly queries: T;
   readonly questionMask: T;
-  /** [U, H, m, e]: token keys, and with them float32 [U, m] */
+  /** [U, H, m, e], token keys, and with them float32 [U, m] */
   readonly keys: T;
   readonly passageMask: T;
-  /** [Q, 2, e]: phrase queries, of a model that has them */
+  /** [Q, 2, e], phrase queries, of a model that has them */
   readonly phraseQueries: T;
-  /** [Q, T]: the log probability of each token of the answer, 0 for padding */
+  /** [Q, T], the log probability of each token of the answer, 0 for padding */
   readonly answerLogProbabilities: T;
-  /** [Q, K]: the target attention of the decoder. No gradient passes through it. */
+  /** [Q, K], the target attention of the decoder. No gradient passes through it. */
   readonly attention: T;
   /**
-   * [Q, T, K, m]: the cross-attention of the last decoder layer from each token of the answer to
+   * [Q, T, K, m], the cross-attention of the last decoder layer from each token of the answer to
    * the tokens of the candidates, the mean over heads
    */
   readonly passageAttention: T;
-  /** [Q, K]: log P(answer | question, candidate), each candidate read alone */
+  /** [Q, K], log P(answer | question, candidate), each candidate read alone */
   readonly candidateLogLikelihoods: T;
 }
 
 export type OutputName = keyof ModelOutputs<unknown>;
 
 export interface RetrievalOutputs<T> {
-  /** [Q, U]: r(q, d), see retrieval-score.ts */
+  /** [Q, U], r(q, d), see retrieval-score.ts */
   readonly scores: T;
-  /** [Q, U]: e^s r(q, d) with the learned scale s */
+  /** [Q, U], e^s r(q, d) with the learned scale s */
   readonly logits: T;
-  /** [Q, K]: those of a question's own candidates, near MASKED for padding */
+  /** [Q, K], those of a question's own candidates, near MASKED for padding */
   readonly ownLogits: T;
 }
 
@@ -91,7 +91,7 @@ export function keptAxes(
 export interface ScoringParameters<T> {
   /** [heads]; undefined where the retrieval head is fixed */
   readonly headWeights: T | undefined;
-  /** []: s */
+  /** [], s */
   readonly logScale: T;
 }
 
