@@ -6,10 +6,11 @@
  */
 
 import { writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import asc from "assemblyscript/asc";
 
-const FOLDER = fileURLToPath(new URL("../assembly", import.meta.url));
+const FOLDER = resolve("assembly");
 const OPTIONS = [
   "--baseDir",
   FOLDER,
@@ -35,7 +36,7 @@ export interface Kernel {
 const kernel = (source: string, constant: string, folder: string): Kernel => ({
   source: `${source}.ts`,
   constant,
-  compiled: new URL(`../src/retrieval/${folder}/${source}.wasm.ts`, import.meta.url),
+  compiled: pathToFileURL(resolve("src/retrieval", folder, `${source}.wasm.ts`)),
 });
 
 export const KERNELS: readonly Kernel[] = [

@@ -8,7 +8,7 @@
  * current folder; a block marked `ts no-run` is only type-checked.
  *
  * Each exported function, each public method of an exported class, and each exported interface with
- * methods must have an example. The last line is `N passed, N failed`; each example, and each
+ * methods must have an example. A class with an internal constructor counts as an interface. The last line is `N passed, N failed`; each example, and each
  * missing one, counts once.
  */
 

@@ -33,8 +33,8 @@ export function findExamples(entries: readonly string[]): {
 
   for (const symbol of new Set(entries.flatMap((entry) => exportsOf(program, checker, entry)))) {
     const members = publicMembers(symbol);
-    const isClass = (symbol.flags & ts.SymbolFlags.Class) !== 0;
-    const isInterface = (symbol.flags & ts.SymbolFlags.Interface) !== 0;
+    const isClass = (symbol.flags & ts.SymbolFlags.Class) !== 0 && !isMadeInside(symbol);
+    const isInterface = (symbol.flags & ts.SymbolFlags.Interface) !== 0 || isMadeInside(symbol);
     const isFunction = (symbol.flags & ts.SymbolFlags.Function) !== 0;
     visit(symbol, symbol.name, isFunction || (isInterface && !isClass && members.some(isMethod)));
     for (const member of members)
@@ -96,6 +96,15 @@ function publicMembers(symbol: ts.Symbol): ts.Symbol[] {
     ),
   );
 }
+
+/** Whether users get the objects of a class without making any: its constructor is internal. */
+function isMadeInside({ flags, members }: ts.Symbol): boolean {
+  if ((flags & ts.SymbolFlags.Class) === 0) return false;
+  const [constructor] = members?.get("__constructor" as ts.__String)?.declarations ?? [];
+  return constructor !== undefined && ts.getJSDocTags(constructor).some(isInternal);
+}
+
+const isInternal = ({ tagName }: ts.JSDocTag): boolean => tagName.text === "internal";
 
 function isMethod(symbol: ts.Symbol): boolean {
   return (symbol.flags & ts.SymbolFlags.Method) !== 0;

@@ -114,11 +114,15 @@ export function inputErrorFrom(error: unknown, problem: Omit<Problem, "got">): u
   return new InputError({ ...problem, got: systemProblem(error) }, { cause: error });
 }
 
+const WRITE_REMEDIES: Readonly<Record<string, string>> = {
+  ENOSPC: "free some space on the disk and run it again",
+  EMFILE: "raise the limit of open files (ulimit -n)",
+  ENFILE: "raise the limit of open files of the system",
+};
+
 /** The `InputError` for a failure to write `where`. Returns any other error unchanged. */
 export function writeErrorFrom(error: unknown, where: string): unknown {
-  const isFull = isSystemError(error) && error.code === "ENOSPC";
-  const remedy = isFull
-    ? "free some space on the disk and run it again"
-    : "choose a place where you may write";
+  const code = isSystemError(error) ? error.code! : "";
+  const remedy = WRITE_REMEDIES[code] ?? "choose a place where you may write";
   return inputErrorFrom(error, { where, expected: "to be able to write", remedy });
 }

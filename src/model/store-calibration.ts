@@ -5,7 +5,7 @@ import { type AnswerCalibration, checkCalibration } from "./answer-calibration.t
 import { storeInConfig } from "./store-config.ts";
 
 /**
- * Writes the calibration as `answer_calibration` to `config.json`, in one step. Training and
+ * Writes the calibration to `config.json`, in one step. Training and
  * adaptation keep it if they leave all weights as they are that reading uses.
  *
  * @param folder the folder of the model
@@ -22,8 +22,13 @@ import { storeInConfig } from "./store-config.ts";
  * import { storeCalibration } from "reatt";
  *
  * const out = join(mkdtempSync(join(tmpdir(), "reatt-")), "calibrated");
- * const weights = { likelihood: 1, margin: 2, attention: 1, length: -0.5, quoted: 0.5 };
- * await storeCalibration("models/reatt-mini", { intercept: -2, weights, threshold: 0.1 }, out);
+ * const none = { weight: 0, curvature: 0, mean: 0, deviation: 1 };
+ * const signals = {
+ *   likelihood: { weight: 1, curvature: 0, mean: -0.5, deviation: 0.4 },
+ *   ...{ margin: none, attention: none, length: none, quoted: none },
+ *   ...{ similarity: none, lead: none, unmatched: none },
+ * };
+ * await storeCalibration("models/reatt-mini", { intercept: 0, signals, threshold: 0.1 }, out);
  * ```
  */
 export async function storeCalibration(

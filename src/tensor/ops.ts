@@ -25,6 +25,18 @@ export interface Tensor {
  * Operations over tensors of type `T`.
  *
  * Elementwise operations broadcast as NumPy does. Negative axes count from the end.
+ *
+ * @example
+ * ```ts
+ * import type { Ops } from "reatt/training";
+ *
+ * // the entropy of each row of logits: [rows, classes] -> [rows]
+ * function entropy<T>(ops: Ops<T>, logits: T): T {
+ *   const logs = ops.logSoftmax(logits);
+ *   return ops.multiply(ops.sum(ops.multiply(ops.exp(logs), logs), [1]), ops.scalar(-1));
+ * }
+ * console.log(entropy.length); // 2
+ * ```
  */
 export interface Ops<T> {
   /** The shape of `x`. Its axes may be used in `reshape` and `expand`. */

@@ -6,7 +6,7 @@
 
 export type { Measures } from "../evaluation/measures.ts";
 export type { ProgressEvent } from "../io/progress.ts";
-export type { Ops } from "../tensor/ops.ts";
+export type { Dim, Ops, Shape, Tensor } from "../tensor/ops.ts";
 export { type AdaptationEvent, type AdaptationResult, adapt } from "./adapt.ts";
 export type { DocumentsEvent } from "./adaptation/passages.ts";
 export type { AdaptationPlan } from "./adaptation/plan.ts";

@@ -65,7 +65,7 @@ test("the calibrated model is a copy with other confidences", async () => {
   assert.is(crossValidated.accuracy, 14 / 27);
   assert.is(calibration.threshold, 0.2);
   const config = JSON.parse(readFileSync(at("out", "config.json"), "utf8"));
-  assert.equal(config.answer_calibration, calibration);
+  assert.equal(config.calibration, calibration);
   assert.equal(readdirSync(at("out")).sort(), readdirSync(MODEL).sort());
   const [copy, original] = [at("out"), MODEL].map((of) => readFileSync(`${of}/model.safetensors`));
   assert.ok(copy!.equals(original!));

@@ -81,6 +81,7 @@ test("answers against data", async ({ file }) => {
     "recall@1": 1,
     "mrr@1": 1,
     "p@1": 1,
+    unanswerable: 0,
   });
   assert.match(
     await evaluate(...args),
@@ -151,7 +152,10 @@ test("damaged, empty and strange files: one line each", async ({ file }) => {
   const questions: readonly [string, RegExp][] = [
     ["", /: expected at least one question, got none/],
     [levels, /:1: expected JSON with at most 100 levels/],
-    ['{"id": "1", "question": "x", "answers": [5]}\n', /"answers" as a list of texts, got \[5\]/],
+    [
+      '{"id": "1", "question": "x", "answers": [5]}\n',
+      /"answers" as a text or a list of texts, got \[5\]/,
+    ],
   ];
   for (const [text, message] of questions) {
     const given = await file("q.jsonl", text);

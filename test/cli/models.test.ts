@@ -64,7 +64,8 @@ test("a model by default and a model of the hub by its name answer the same", as
 });
 
 test("train finds a model of the hub", async () => {
-  const args = ["--corpus", at("corpus.jsonl"), "--data", at("none.jsonl"), "--out", at("run")];
+  const files = ["--corpus", at("corpus.jsonl"), "--data", at("none.jsonl"), "--out", at("run")];
+  const args = [...files, "--candidates-per-question", "1"];
   const { code, stderr } = await reatt("train", "--model", "reatt/copy", ...args);
   assert.is(code, 1);
   assert.match(stderr, /none\.jsonl: expected /); // the model was found before

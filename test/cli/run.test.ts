@@ -319,7 +319,7 @@ test("FORCE_COLOR marks the answer in bold", async () => {
 });
 
 test("bad input ends with 1 and one line", async () => {
-  writeFileSync(at("bad.jsonl"), '{"_id":"a","text":"x"}\n{"_id":"b"}\n');
+  writeFileSync(at("bad.jsonl"), '{"_id":"a","text":"x"}\n{"_id":"b"\n');
   writeFileSync(at("twice.jsonl"), jsonLines([PASSAGES[0], PASSAGES[0]]));
   const index = (corpus: string) => [
     "index",
@@ -330,7 +330,7 @@ test("bad input ends with 1 and one line", async () => {
     "--out",
     at("none"),
   ];
-  await fails(1, /bad\.jsonl:2: expected "text"/, ...index(at("bad.jsonl")));
+  await fails(1, /bad\.jsonl:2: expected one JSON object/, ...index(at("bad.jsonl")));
   await fails(1, /twice\.jsonl:2: .*"lion" of line 1/, ...index(at("twice.jsonl")));
   await fails(1, /missing\.jsonl: .*no such file/, ...index(at("missing.jsonl")));
   assert.not(existsSync(at("none")));

@@ -86,7 +86,7 @@ test("files and addresses that cannot be used", async () => {
   for (const [contents, got] of [
     ["", "none"],
     ["# only a comment\n", "none"],
-    ["short\n", "1 shorter ones"],
+    ["short\n", "one of 5 characters"],
   ] as const) {
     writeFileSync(keys, contents);
     const { code, stderr } = await serve("--api-key-file", keys);

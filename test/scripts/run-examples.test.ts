@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { moduleArguments } from "../support/node-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-examples-test-"));
 test.after(() => rmSync(folder, { recursive: true }));
@@ -14,7 +13,8 @@ test.after(() => rmSync(folder, { recursive: true }));
 function runExamples(source: string): { status: number | null; lines: string[] } {
   const entry = join(folder, "entry.mts");
   writeFileSync(entry, source);
-  const argv = [...moduleArguments("scripts/run-examples.ts"), `library=${entry}`];
+  // Through tsx, also where the tests are compiled: the examples are TypeScript.
+  const argv = ["--import", "tsx", "scripts/run-examples.ts", `library=${entry}`];
   const { status, stdout } = spawnSync(process.execPath, argv, { encoding: "utf8" });
   return { status, lines: stdout.trimEnd().split("\n") };
 }
