@@ -18,7 +18,7 @@ const EXPRESSIONS: readonly RegExp[] = [
   // fifty, H2O, 19th
   `${WORD}+`,
   // https://example.org/a?b=1 www.example.org mailto:a@b.org
-  String.raw`(?:(?:[a-z][a-z0-9+.-]*:\/\/|www\.|mailto:)[^\s<>"]*[^\s<>".,;:!?)\]}'’”])`,
+  String.raw`(?:(?:[a-z][a-z0-9+.-]{0,31}:\/\/|www\.|mailto:)[^\s<>"]*[^\s<>".,;:!?)\]}'’”])`,
   // ann.b+c@example.org @ann
   String.raw`(?<![\w.+-])[\w.+-]*@[\w-]+(?:\.[\w-]+)*`,
   // C:\Users\ann ~/notes/a.txt /usr/local/bin
@@ -61,7 +61,7 @@ const EXPRESSIONS: readonly RegExp[] = [
   // 550e8400-e29b-41d4, A4-12B: codes that mix letters and digits; not 19th-century
   String.raw`(?<!${WORD}-?)(?=(?:${WORD}+-)*(?:\p{L}+\p{Nd}|\p{Nd}+(?!st|nd|rd|th|s\b)\p{L}+)${WORD}*)${WORD}+(?:-${WORD}+)+`,
   // v1.2.3-beta.1+5
-  String.raw`(?<!\p{N})\p{N}+(?:\.\p{N}+)+(?:[-+][\w.]*\w)+`,
+  String.raw`(?<!\p{N}\.?)\p{N}+(?:\.\p{N}+)+(?:[-+][\w.]*\w)+`,
   // km/h, TCP/IP
   String.raw`\p{L}{1,3}\/\p{L}{1,4}(?!${WORD})`,
   // AT&T, snake_case, E=mc^2, 2+2=4, a*b, std::vector, x²

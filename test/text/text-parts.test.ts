@@ -1,4 +1,4 @@
-/** Long texts: the ids are those of the whole text, and the time is linear. */
+/** Long texts: the ids are those of the whole visible text, and the time is linear. */
 
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -14,8 +14,32 @@ const FILE = "test/fixtures/t5/spiece.model";
 const tokenizer = await loadTokenizer(FILE);
 const processor = new SentencePieceProcessor();
 await processor.load(FILE);
-/** The ids of SentencePiece for the whole text at once. */
-const wholeIds = (text: string): number[] => processor.encodeIds(text);
+
+/** Invisible characters: Default_Ignorable_Code_Point and Cf of Unicode 15, as first-last. */
+const INVISIBLE = (
+  "ad 34f 600-605 61c 6dd 70f 890-891 8e2 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e " +
+  "2060-206f 3164 fe00-fe0f feff ffa0 fff0-fffb 110bd 110cd 13430-1343f 1bca0-1bca3 " +
+  "1d173-1d17a e0000-e0fff"
+)
+  .split(" ")
+  .map((range) => range.split("-").map((code) => Number.parseInt(code, 16)));
+const isInvisible = (code: number): boolean =>
+  INVISIBLE.some(([first, last = first]) => code >= first! && code <= last!);
+const isControl = (code: number): boolean => code < 0x20 || (code >= 0x7f && code < 0xa0);
+
+/** The text that a reader sees: src/text/normal-form.ts by the numbers of its characters. */
+function seen(text: string): string {
+  let result = "";
+  for (const character of text) {
+    const code = character.codePointAt(0)!;
+    if (code >= 9 && code <= 13) result += " "; // tab, line feed, form feed and the like
+    else if (!isInvisible(code) && !isControl(code)) result += character;
+  }
+  return result;
+}
+
+/** The ids of SentencePiece for the whole visible text at once. */
+const wholeIds = (text: string): number[] => processor.encodeIds(seen(text));
 
 /** Compares the ids of a text, of its beginning and with limits. */
 function check(text: string, length: number, limit: number): void {
@@ -33,6 +57,17 @@ const word = fc.oneof(
   fc.string({ unit: "binary", maxLength: 8 }),
 );
 const separator = fc.constantFrom(" ", " ", "  ", "\n", "\u00a0", "\u3000", "");
+
+test("no character but invisible ones changes the ids of SentencePiece", () => {
+  for (const plain of ["The light house, 1,000 m² (café) – “ﬁne”.", "a\tb\nc  d\u00a0e\u3000f"])
+    assert.equal(tokenizer.encode(plain), processor.encodeIds(plain));
+  for (let code = 0x20; code < 0x30000; code++) {
+    const isSurrogate = code >= 0xd800 && code < 0xe000;
+    if (isSurrogate || isControl(code) || isInvisible(code)) continue;
+    const text = `a${String.fromCodePoint(code)}b`;
+    assert.equal(tokenizer.encode(text), processor.encodeIds(text), code.toString(16));
+  }
+});
 
 test("any text has the ids of SentencePiece, whole, cut and limited", () => {
   const text = fc.array(fc.tuple(word, separator), { maxLength: 20 }).map((words) =>
