@@ -32,7 +32,8 @@ function seen(text: string): string {
   let result = "";
   for (const character of text) {
     const code = character.codePointAt(0)!;
-    if (code >= 9 && code <= 13) result += " "; // tab, line feed, form feed and the like
+    if (code >= 9 && code <= 13)
+      result += " "; // tab, line feed, form feed and the like
     else if (!isInvisible(code) && !isControl(code)) result += character;
   }
   return result;
