@@ -7,9 +7,9 @@
  * import goes to the source file ENTRY. Examples run one after the other in this process and in the
  * current folder; a block marked `ts no-run` is only type-checked.
  *
- * Each exported function, each public method of an exported class, and each exported interface with
- * methods must have an example. A class with an internal constructor counts as an interface. The last line is `N passed, N failed`; each example, and each
- * missing one, counts once.
+ * Each exported function, each public method of an exported class, and each exported interface
+ * with methods must have an example. A class with an internal constructor counts as an interface.
+ * The last line is `N passed, N failed`; each example, and each missing one, counts once.
  */
 
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
