@@ -1,5 +1,6 @@
 /** `reatt answer`: answers with the passages that they come from. */
 
+import { InputError } from "../io/errors.ts";
 import { ANSWER_OPTIONS, PASSAGES_READ, READERS } from "../options/library-options.ts";
 import { choice, defaultOf, infoOf, option, type Resolved } from "../options/option.ts";
 import type { AnswerOptions, Phrase } from "../reatt.ts";
@@ -59,14 +60,25 @@ async function read(
   const reading = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
   const replies = model.answer(texts, index, { ...options, ...reading, reader });
   let position = 0;
+  let failed = 0;
   for await (const reply of withProgress("questions", questions.length, replies, true)) {
     const { id, question } = questions[position++]!;
-    if (reply.error) process.stderr.write(`question ${id}: ${reply.error.message}\n`);
+    if (reply.error) {
+      failed++;
+      process.stderr.write(`question ${id}: ${reply.error.message}\n`);
+    }
     const shown = json
       ? JSON.stringify(replyToJson(id, reply))
       : formatReply(question, reply, hasStyles(process.stdout), reader);
     process.stdout.write(`${shown}\n`);
   }
+  if (failed === 0) return;
+  throw new InputError({
+    where: "questions",
+    expected: "questions that the model can read",
+    got: `${failed} of ${questions.length} that it cannot`,
+    remedy: "see the lines about them",
+  });
 }
 
 /** Answers with the best phrase of each passage or document. */

@@ -320,7 +320,6 @@ test("FORCE_COLOR marks the answer in bold", async () => {
 
 test("bad input ends with 1 and one line", async () => {
   writeFileSync(at("bad.jsonl"), '{"_id":"a","text":"x"}\n{"_id":"b"\n');
-  writeFileSync(at("twice.jsonl"), jsonLines([PASSAGES[0], PASSAGES[0]]));
   const index = (corpus: string) => [
     "index",
     "--model",
@@ -331,13 +330,23 @@ test("bad input ends with 1 and one line", async () => {
     at("none"),
   ];
   await fails(1, /bad\.jsonl:2: expected one JSON object/, ...index(at("bad.jsonl")));
-  await fails(1, /twice\.jsonl:2: .*"lion" of line 1/, ...index(at("twice.jsonl")));
   await fails(1, /missing\.jsonl: .*no such file/, ...index(at("missing.jsonl")));
   assert.not(existsSync(at("none")));
   await fails(1, /--question: .*no text/, "answer", ...ask, "--question", " ");
-  await fails(1, /at most 512 tokens/, "answer", ...ask, "--question", "why\n".repeat(600));
+  const long = await reatt("answer", ...ask, "--question", "why\n".repeat(600));
+  assert.is(long.code, 1);
+  assert.match(long.stderr, /^question 1: .*expected at most 512 tokens, .*$/m);
   await fails(1, /none/, "answer", "--model", MODEL, "--index", at("none"), ...lion);
   await fails(1, /config\.json/, "answer", "--model", folder, "--index", at("index"), ...lion);
+});
+
+test("a repeated id drops its record with one line", async () => {
+  writeFileSync(at("twice.jsonl"), jsonLines([PASSAGES[0], PASSAGES[0]]));
+  const corpus = ["--corpus", at("twice.jsonl"), "--out", at("once")];
+  const { code, stderr } = await reatt("index", "--model", MODEL, ...corpus);
+  assert.is(code, 0, stderr);
+  assert.match(stderr, /twice\.jsonl:2: .*'lion'/);
+  assert.match(stderr, /Indexed 1 passages?, /);
 });
 
 test("a run file that cannot be written whole leaves the old one", async () => {
