@@ -100,8 +100,8 @@ function publicMembers(symbol: ts.Symbol): ts.Symbol[] {
 /** Whether users get the objects of a class without making any: its constructor is internal. */
 function isMadeInside({ flags, members }: ts.Symbol): boolean {
   if ((flags & ts.SymbolFlags.Class) === 0) return false;
-  const [constructor] = members?.get("__constructor" as ts.__String)?.declarations ?? [];
-  return constructor !== undefined && ts.getJSDocTags(constructor).some(isInternal);
+  const [maker] = members?.get("__constructor" as ts.__String)?.declarations ?? [];
+  return maker !== undefined && ts.getJSDocTags(maker).some(isInternal);
 }
 
 const isInternal = ({ tagName }: ts.JSDocTag): boolean => tagName.text === "internal";
