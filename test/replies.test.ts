@@ -1,4 +1,4 @@
-/** What a reply says beside its answer: what was cut, what could not be read, what scored too low. */
+/** What a reply says beside its answer: cut passages, questions that cannot be read, low scores. */
 
 import { join } from "node:path";
 import { test } from "uvu";
