@@ -114,10 +114,15 @@ export function inputErrorFrom(error: unknown, problem: Omit<Problem, "got">): u
   return new InputError({ ...problem, got: systemProblem(error) }, { cause: error });
 }
 
-const WRITE_REMEDIES: Readonly<Record<string, string>> = {
-  ENOSPC: "free some space on the disk and run it again",
+/** What to do where too many files are open, by the code of the error. */
+export const OPEN_FILE_REMEDIES: Readonly<Record<string, string>> = {
   EMFILE: "raise the limit of open files (ulimit -n)",
   ENFILE: "raise the limit of open files of the system",
+};
+
+const WRITE_REMEDIES: Readonly<Record<string, string>> = {
+  ENOSPC: "free some space on the disk and run it again",
+  ...OPEN_FILE_REMEDIES,
 };
 
 /** The `InputError` for a failure to write `where`. Returns any other error unchanged. */

@@ -26,6 +26,7 @@ import {
 import { capitals, finish, PASSAGES } from "../../support/adaptation.ts";
 import { ALL, listOf, passagesOf, settingsIn } from "../../support/sources.ts";
 import { TOKENIZER, temporaryFolder, writeLines } from "../../support/training.ts";
+import { canBeRead } from "./can-be-read.ts";
 
 interface Given {
   readonly source: SourceName;
@@ -258,16 +259,6 @@ test("a sentence whose answer no candidate contains trains retrieval only", asyn
   assert.equal(await answersOf(named, { learnsReading: false }), ["Anna true x", "Clara false "]);
   assert.is((await answersOf(named, { nullPassage: true })).length, 3);
 });
-
-/** Whether the words of `part` stand in sequence in `text`; written without the code under test. */
-function canBeRead(part: string, text: string): boolean {
-  const plain = (raw: string) =>
-    ` ${raw
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}]+/gu, " ")
-      .trim()} `;
-  return plain(text).includes(plain(part));
-}
 
 test("no masked sentence can be read in any passage of its own example, through the whole task", async () => {
   const word = fc.constantFrom(..."the river Oslo was old Rome and wide near Bern".split(" "));

@@ -6,6 +6,7 @@ import {
   isMissing,
   isSystemError,
   isTooManyFiles,
+  OPEN_FILE_REMEDIES,
   systemProblem,
 } from "../../../io/errors.ts";
 import type { OpenFile } from "../../../io/open-file.ts";
@@ -61,8 +62,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EACCES: "choose a directory that you may write",
   EPERM: "choose a directory that you may write",
   EROFS: "choose a directory that you may write",
-  EMFILE: "raise the limit of open files (ulimit -n)",
-  ENFILE: "raise the limit of open files of the system",
+  ...OPEN_FILE_REMEDIES,
 };
 
 /**

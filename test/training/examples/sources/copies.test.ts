@@ -7,6 +7,7 @@ import { type Removal, readAs } from "../../../../src/training/examples/example.
 import { maskedSpans } from "../../../../src/training/examples/sources/masked-spans.ts";
 import { capitals } from "../../../support/adaptation.ts";
 import { passagesOf } from "../../../support/sources.ts";
+import { canBeRead } from "../can-be-read.ts";
 
 const sentence = "The first bridge over the wide river was built by Anna Berg in the spring.";
 const removal: Removal = { copies: { sentence, entity: "Anna Berg" } };
@@ -85,16 +86,6 @@ test("nothing of use left: the passage is left out", () => {
 test("a title that is the sentence is emptied", () => {
   assert.equal(readAs(removal, passage(rest, sentence)), passage(rest));
 });
-
-/** Whether the words of `part` stand in sequence in `text`; written without the code under test. */
-function canBeRead(part: string, text: string): boolean {
-  const plain = (raw: string) =>
-    ` ${raw
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}]+/gu, " ")
-      .trim()} `;
-  return plain(text).includes(plain(part));
-}
 
 test("no masked sentence can be read in any passage of its own example, whatever the corpus", async () => {
   const word = fc.constantFrom(
