@@ -3,6 +3,7 @@
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import ts from "typescript";
+import { LOADER, programFile } from "../../../support/node-program.ts";
 
 const ROOT = resolve("."); // of the repository: tests run there, also those that are compiled
 const COMPILER_OPTIONS: ts.CompilerOptions = {
@@ -13,7 +14,8 @@ const COMPILER_OPTIONS: ts.CompilerOptions = {
 };
 
 /**
- * Compiles `source` and the files that it imports into `directory`, without checking types.
+ * Compiles `source` and the files that it imports into `directory`, without checking types, unless
+ * the tests are compiled.
  *
  * @param source a path from the repository root
  * @param others scripts that no file imports, because they run as processes of their own
@@ -24,6 +26,7 @@ export async function compileScript(
   directory: string,
   others: readonly string[] = [],
 ): Promise<string> {
+  if (LOADER.length === 0) return programFile(source); // the tests run compiled already
   const paths = new Set([source, ...others]);
   for (const path of paths) {
     const text = await readFile(join(ROOT, path), "utf8");
