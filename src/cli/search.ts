@@ -108,7 +108,7 @@ export async function withSearch(
   signal: AbortSignal,
   work: (search: OpenSearch) => Promise<void>,
 ): Promise<void> {
-  const { topK, granularity, where, ids } = values;
+  const { topK, granularity, where, minScore, ids } = values;
   checkHybrid(values);
   const questions = await questionsOf(values, signal);
   await using model = await loadModelFor(values.index, values.model, signal);
@@ -117,7 +117,7 @@ export async function withSearch(
   const filter = ids === undefined ? undefined : await readFilter(index, ids);
   const hybrid =
     weights === undefined ? false : await withLexical(weights, index, values.language, signal);
-  const options = { topK, granularity, filter, where, hybrid, signal };
+  const options = { topK, granularity, filter, where, minScore, hybrid, signal };
   await work({ model, index, questions, options });
 }
 

@@ -28,8 +28,8 @@ const EXPRESSIONS: readonly RegExp[] = [
   String.raw`(?<!\p{N})\p{N}+(?:[.,:/'’·⋅٫٬-]\p{N}+)+`,
   // 1 000 000
   String.raw`(?<!\p{N}[., ]?)\p{Nd}{1,3}(?:${SPACE}\p{Nd}{3})+(?!\p{N})`,
-  // 2 1/2
-  String.raw`(?<!\p{N})\p{Nd}+${SPACE}\p{Nd}+[/⁄]\p{Nd}+`,
+  // 2 1/2, 2½
+  String.raw`(?<!\p{N})\p{Nd}+${SPACE}(?:\p{Nd}+[/⁄]\p{Nd}+|\p{No})`,
   // 3.5 million
   String.raw`\p{N}${SPACE}(?:hundred|thousand|million|billion|trillion|lakh|crore)\b`,
   // 10:30 a.m.
@@ -64,8 +64,8 @@ const EXPRESSIONS: readonly RegExp[] = [
   String.raw`(?<!\p{N}\.?)\p{N}+(?:\.\p{N}+)+(?:[-+][\w.]*\w)+`,
   // km/h, TCP/IP
   String.raw`\p{L}{1,3}\/\p{L}{1,4}(?!${WORD})`,
-  // AT&T, snake_case, E=mc^2, 2+2=4, a*b, std::vector, x²
-  String.raw`(?<!${WORD})${WORD}+(?:(?:[&_=^*+×\\@#~]|::|[=<>]=|->)[+\-−]?\(?${WORD}+\)?)+`,
+  // AT&T, snake_case, E=mc^2, 2+2=4, a*b, std::vector, 10⁻³
+  String.raw`(?<!${WORD})${WORD}+(?:(?:[&_=^*+×\\@#~]|::|[=<>]=|->)[+\-−⁺⁻]?\(?${WORD}+\)?)+`,
   // Ca(OH)2, f(x)
   String.raw`${WORD}\(${WORD}+\)${WORD}*`,
   // fe80::1ff:fe23:4567:890a, 00:1b:44:11:3a:b7

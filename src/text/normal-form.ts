@@ -8,6 +8,7 @@
  * | composed and decomposed letters, Hangul, ligatures, full width, superscripts | NFKD |
  * | `ß`, final `ς`, the Turkish `İ` and `ı` | `ss`, `σ`, `i` |
  * | typographic apostrophes and quotation marks | `'` and `"` |
+ * | an exponent or a fraction beside a digit: `10⁶`, `1½` | `10^6`, `1 1⁄2`: NFKD alone makes 106 |
  *
  * Sources: Unicode Standard Annexes #15 (normalisation) and #44 (Default_Ignorable_Code_Point).
  */
@@ -21,11 +22,23 @@ const CONTROL = /\p{Cc}/gu;
 /** Most texts are ASCII, which has nothing to remove but control characters. */
 const PLAIN = /^[\t\n\r -~]*$/;
 
-/** Removes invisible characters. Control characters that divide lines and pages become spaces. */
+/** Where a digit and an exponent meet. */
+const EXPONENT = /(?<=\p{Nd})(?=[⁰¹²³⁴-⁹⁺⁻])/gu;
+/** Where a digit meets another number: 1½, 3₂, 5①. */
+const NUMBERS = /(?<=\p{Nd})(?=[^\P{No}⁰¹²³⁴-⁹])|(?<=\p{No})(?=\p{Nd})/gu;
+const OTHER_NUMBER = /[\p{No}⁺⁻]/u;
+
+/**
+ * Removes invisible characters, and keeps numbers apart that normalisation would join. Control
+ * characters that divide lines and pages become spaces.
+ */
 export function visible(text: string): string {
   if (PLAIN.test(text)) return text;
-  const shown = text.replace(INVISIBLE, "");
-  return shown.replace(CONTROL, (control) => (/\s/.test(control) ? " " : ""));
+  const shown = text
+    .replace(INVISIBLE, "")
+    .replace(CONTROL, (control) => (/\s/.test(control) ? " " : ""));
+  if (!OTHER_NUMBER.test(shown)) return shown;
+  return shown.replace(EXPONENT, "^").replace(NUMBERS, " ");
 }
 
 /**
@@ -86,11 +99,20 @@ export interface Rewritten {
 export function rewrite(text: string, form: (cluster: string) => string): Rewritten {
   let rewritten = "";
   const spans: Span[] = [];
+  const gapBetween = OTHER_NUMBER.test(text) ? gapOf : noGap;
+  let before = "";
   for (const { 0: cluster, index } of text.matchAll(CLUSTER)) {
-    const own = form(cluster);
+    const own = form(gapBetween(before, cluster) + cluster);
     const span = { start: index, end: index + cluster.length };
     for (let unit = 0; unit < own.length; unit++) spans.push(span);
     rewritten += own;
+    before = own === "" ? before : cluster;
   }
   return { text: rewritten, spans };
 }
+
+/** What `visible` writes between two characters. */
+const gapOf = (before: string, after: string): string =>
+  visible(before + after).slice(visible(before).length, -visible(after).length || undefined);
+
+const noGap = (): string => "";

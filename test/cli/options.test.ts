@@ -266,6 +266,11 @@ test("a file gives options, those without a flag too; flags come before it", asy
     ['{"json": true}', /options\.json: expected names among .*, got "json";/],
     ["[1]", /options\.json: expected an object, got /],
     ["{", /options\.json: expected options as a JSON object, got /],
+    [
+      "[".repeat(1_000),
+      /options\.json: expected JSON with at most 100 levels of nesting, got more;/,
+    ],
+    [" ".repeat(1_000_001), /options\.json: expected at most [^,]+, got more;/],
   ] as const) {
     const { code, stderr, values: none } = await given(content);
     assert.match(stderr, message);

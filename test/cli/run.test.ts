@@ -268,6 +268,19 @@ test("answer retrieves as retrieve does, with the same options", async () => {
   await fails(2, /--b needs --lambda X or --hybrid/, "retrieve", ...given, "--b", "1");
 });
 
+test("a lowest score leaves out passages, alone and before reading", async () => {
+  for (const command of ["retrieve", "answer"]) {
+    const all = await reatt(command, ...ask, ...lion, "--json", "--top-k", "3");
+    const found = JSON.parse(all.stdout);
+    const { score } = (found.results ?? found.passages)[1];
+    const some = await reatt(command, ...ask, ...lion, "--json", "--min-score", String(score));
+    const left = JSON.parse(some.stdout);
+    assert.is((left.results ?? left.passages).length, command === "answer" ? 1 : 2);
+    const none = await reatt(command, ...ask, ...lion, "--json", "--min-score", "1000");
+    assert.equal(JSON.parse(none.stdout).results ?? JSON.parse(none.stdout).passages, []);
+  }
+});
+
 test("answer prints JSON lines", async () => {
   const { code, stdout } = await reatt("answer", ...ask, ...lion, "--top-k", "2", "--json");
   assert.is(code, 0);

@@ -6,6 +6,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { findAnswerSpan } from "../../src/text/answer-span.ts";
 import { normalForm } from "../../src/text/normal-form.ts";
+import { termsOf } from "../../src/text/terms.ts";
 import { tokenSpans } from "../../src/text/token-spans.ts";
 import { loadTokenizer, type Tokenizer } from "../../src/text/tokenizer.ts";
 
@@ -71,6 +72,26 @@ test("any two Unicode forms of a text have one normal form, which is stable", ()
       assert.is(normalForm(form), form);
     }),
   ));
+
+test("an exponent or a fraction does not join the number before it", () => {
+  for (const [text, pieces, parts] of [
+    ["10⁶ men", ["10", "^", "6", "men"], ["10", "⁶", "⁶", "men"]],
+    ["10\u2060⁶", ["10", "^", "6"], ["10", "⁶", "⁶"]],
+    ["10⁻³", ["10", "^", "−", "3"], ["10", "⁻", "⁻", "³"]],
+    ["1½ cups", ["1", "1", "⁄", "2", "cups"], ["1", "½", "½", "½", "cups"]],
+    ["x²3", ["x", "2", "3"], ["x", "²", "3"]],
+    ["5 m² km² H₂O Ca²⁺", ["5", "m2", "km", "2", "h", "2", "o", "ca", "2", "+"], undefined],
+  ] as const) {
+    const ids = bert.encode(text);
+    assert.equal(piecesOf(bert, text), pieces, text);
+    const spans = tokenSpans(bert, text, ids).map((span) => text.slice(span!.start, span!.end));
+    if (parts) assert.equal(spans, parts);
+    assert.not.match(t5.decode(t5.encode(text)), /106|103|11/);
+  }
+  assert.equal(termsOf("10⁶ is 1½"), termsOf("10^6 is 1 1/2"));
+  const span = findAnswerSpan("10^6", "about 10⁶ men")!;
+  assert.equal(span, { start: 6, end: 9 });
+});
 
 test("tokens beside unknown characters keep their own characters", () => {
   const text = "中国的首都是北京𠀀大学";
