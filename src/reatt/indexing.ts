@@ -106,10 +106,10 @@ export async function sync(
       directory,
       wait,
       create: (passages, count) => buildIndex(passages, { ...work(count), bits: "automatic" }),
-      async update(passages, count, deleted) {
-        if (passages) await addPassages(passages, { ...work(count), deleted });
-        else await deletePassages(deleted, { directory, wait, signal });
-      },
+      update: (passages, count, { deleted, labels }) =>
+        passages || labels.length > 0
+          ? addPassages(passages, { ...work(count), deleted, labels })
+          : deletePassages(deleted, { directory, wait, signal }),
     },
     { ...options, tokenizer: model.tokenizer, onProgress },
   );

@@ -6,7 +6,6 @@
 
 import { realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { writePassages } from "../documents/passage-spool.ts";
 import {
   type ResolvedReadOptions,
@@ -17,14 +16,14 @@ import {
 import { sourceFile } from "../documents/source-file.ts";
 import { createOutputDirectory, createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
-import { readJsonLines } from "../io/json-lines.ts";
 import { whileLocked } from "../io/lock.ts";
 import { findManifest, type Manifest } from "../retrieval/index/format/manifest.ts";
 import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import type { Passage } from "../text/passage.ts";
-import { parsePassage, readPassages } from "../text/read-passages.ts";
+import { readPassages } from "../text/read-passages.ts";
 import { type Comparison, compareFolder, type FoundFile } from "./compare.ts";
+import { compareWithIndex, type Differences, passagesOf } from "./differences.ts";
 import { type FileRecord, readRecord, splittingOf, syncFolder, writeRecord } from "./record.ts";
 
 /** What became of a file. */
@@ -56,12 +55,12 @@ export interface SyncTarget {
   readonly wait?: number | undefined;
   /** Builds the index. */
   create(passages: AsyncIterable<Passage>, count: number): Promise<void>;
-  /** Deletes passages and adds others in one transaction. `passages` may be undefined: none. */
+  /** Deletes passages, labels some and adds others in one transaction. Undefined: adds none. */
   update(
     passages: AsyncIterable<Passage> | undefined,
     count: number,
-    deleted: readonly string[],
-  ): Promise<void>;
+    others: Pick<Differences, "deleted" | "labels">,
+  ): Promise<unknown>;
 }
 
 /** How the changed files are read. */
@@ -141,10 +140,12 @@ async function apply(
   if (read.length > 0 || removed.length > 0) await record(manifest?.generation ?? 0);
 
   if (manifest) {
-    const stored = await storedPassages(directory, file, options.signal);
-    const count = reading.count - stored.size;
-    const passages = count > 0 ? passagesWithout(stored, file, options.signal) : undefined;
-    if (passages || deleted.length > 0) await target.update(passages, count, deleted);
+    const { stored, labels } = await compareWithIndex(directory, file, stale, options.signal);
+    const count = reading.count - stored.size - labels.length;
+    const done = new Set([...stored, ...labels.map(({ id }) => id)]);
+    const passages = count > 0 ? passagesWithout(done, file, options.signal) : undefined;
+    if (passages || deleted.length + labels.length > 0)
+      await target.update(passages, count, { deleted, labels });
   } else if (reading.count > 0) {
     await target.create(readPassages(file, options.signal), reading.count);
   } else throw nothingToIndex(root);
@@ -160,38 +161,12 @@ async function apply(
   };
 }
 
-/** The ids of the passages of a file that the index has as they are: they are not encoded again. */
-async function storedPassages(
-  directory: string,
-  file: string,
-  signal: AbortSignal | undefined,
-): Promise<ReadonlySet<string>> {
-  await using snapshot = await openSnapshot(directory);
-  const stored = new Set<string>();
-  for await (const passage of passagesOf(file, signal))
-    for (const segment of snapshot.segments) {
-      const ordinal = await segment.find(passage.id);
-      if (ordinal === undefined || !segment.isAlive(ordinal)) continue;
-      if (isDeepStrictEqual(await segment.passage(ordinal), passage)) stored.add(passage.id);
-    }
-  return stored;
-}
-
 async function* passagesWithout(
   ids: ReadonlySet<string>,
   file: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Passage, void> {
   for await (const passage of passagesOf(file, signal)) if (!ids.has(passage.id)) yield passage;
-}
-
-/** The passages of a file that may have none. */
-async function* passagesOf(
-  file: string,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Passage, void> {
-  for await (const { value, where } of readJsonLines(file, signal))
-    yield parsePassage(value, where);
 }
 
 function* changesOf(

@@ -4,6 +4,15 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { readDocuments } from "../../src/documents/read-documents.ts";
 import type { Random } from "../../src/math/random.ts";
+import {
+  epub,
+  openDocument,
+  pptx,
+  shape,
+  slideText,
+  tableOf,
+  xlsx,
+} from "../documents/office-files.ts";
 import { docx, pdf, tokenizer, wordParagraph } from "../documents/support.ts";
 import type { FuzzedReader } from "./fuzzed-readers.ts";
 import { mutateBytes } from "./mutate.ts";
@@ -37,20 +46,52 @@ const TEXTS: Readonly<Record<string, string>> = {
   "lines.jsonl": '{"id":"a","text":"Lions live."}\n{"id":"b","title":"Cat","text":"Purrs."}\n',
 };
 
+const SLIDE =
+  shape("title", slideText("Energy")) +
+  shape("body", slideText("The sun.")) +
+  tableOf([
+    ["a", "b"],
+    ["c", "1"],
+  ]);
+const SHEET =
+  '<sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="str"><v>Price</v></c></row><row r="2"><c r="A2" t="inlineStr"><is><t>Lamp</t></is></c><c r="B2" s="1"><v>45413</v></c></row></sheetData><mergeCells><mergeCell ref="A2:A3"/></mergeCells>';
+const OPEN_TEXT =
+  '<text:h text:outline-level="1">Scope</text:h><text:p>In 10<text:note><text:note-body><text:p>N.</text:p></text:note-body></text:note><text:s text:c="2"/></text:p><text:list><text:list-item><text:p>a</text:p></text:list-item></text:list>';
+const OPEN_TABLE =
+  '<table:table table:name="S"><table:table-row table:number-rows-repeated="2"><table:table-cell table:number-columns-repeated="2" office:value-type="float" office:value="9.5"><text:p>9,5</text:p></table:table-cell></table:table-row></table:table>';
+const OPEN_SLIDE =
+  '<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>Wind</text:p></draw:text-box></draw:frame></draw:page>';
+const CHAPTER =
+  '<h1>Night</h1><p>He sat.<a epub:type="noteref" href="#n">1</a></p><aside id="n">N.</aside>';
+
+/** Makes a container of the XML of its main part. */
+const CONTAINERS: Readonly<Record<string, [xml: string, make: (xml: string) => Buffer]>> = {
+  "letter.docx": [XML, docx],
+  "slides.pptx": [SLIDE, pptx],
+  "prices.xlsx": [SHEET, (xml) => xlsx({ S: xml }, ["Name"])],
+  "report.odt": [OPEN_TEXT, (xml) => openDocument("text", xml)],
+  "prices.ods": [OPEN_TABLE, (xml) => openDocument("spreadsheet", xml)],
+  "slides.odp": [OPEN_SLIDE, (xml) => openDocument("presentation", xml)],
+  "book.epub": [CHAPTER, (xml) => epub("Faust", { "a.xhtml": xml })],
+};
+
 /** `folder` has a folder for each reader, which receives the file of its name. */
 export function fuzzedDocuments(folder: string): FuzzedReader[] {
   const all = Object.values(TEXTS).map((text) => Buffer.from(text));
   const texts = Object.entries(TEXTS).map(([name, text]) =>
     reader(folder, name, (random) => packed(random, mutateBytes(random, Buffer.from(text), all))),
   );
-  const word = Buffer.from(XML);
+  const containers = Object.entries(CONTAINERS).map(([name, [xml, make]]) => {
+    const content = Buffer.from(xml);
+    return reader(folder, name, (random) =>
+      random.integer(2) === 0
+        ? make(mutateBytes(random, content, [content]).toString())
+        : mutateBytes(random, make(xml), [content]),
+    );
+  });
   return [
     ...texts,
-    reader(folder, "letter.docx", (random) =>
-      random.integer(2) === 0
-        ? docx(mutateBytes(random, word, [word]).toString())
-        : mutateBytes(random, docx(XML), [word]),
-    ),
+    ...containers,
     reader(folder, "paper.pdf", (random) => mutateBytes(random, PDF, [PDF]), PDF_SHARE),
   ];
 }

@@ -2,7 +2,8 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { docx, officeParts, readOne, relationships, wordParagraph, zip } from "./support.ts";
+import { epub, openDocument, pptx, shape, slideText, tableOf, xlsx } from "./office-files.ts";
+import { docx, officeParts, readOne, wordParagraph, zip } from "./support.ts";
 
 const run = (text: string, properties = ""): string =>
   `<w:r>${properties && `<w:rPr>${properties}</w:rPr>`}<w:t xml:space="preserve">${text}</w:t></w:r>`;
@@ -180,42 +181,6 @@ test("word: the title property counts unless it says nothing", async () => {
     assert.is(await titled(useless), "my file", useless);
 });
 
-const DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main";
-const SLIDES =
-  `xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="${DRAWING}" ` +
-  'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
-const shape = (type: string | undefined, ...paragraphs: string[]): string =>
-  `<p:sp><p:nvSpPr>${type === undefined ? "" : `<p:nvPr><p:ph type="${type}"/></p:nvPr>`}</p:nvSpPr><p:txBody>${paragraphs.join("")}</p:txBody></p:sp>`;
-const slideText = (text: string, properties = "", runProperties = ""): string =>
-  `<a:p>${properties}<a:r>${runProperties}<a:t>${text}</a:t></a:r></a:p>`;
-const tableOf = (rows: string[][]): string =>
-  `<p:graphicFrame><a:graphic><a:graphicData uri="x/table"><a:tbl><a:tblPr firstRow="1"/>${rows
-    .map(
-      (row) =>
-        `<a:tr>${row.map((text) => `<a:tc><a:txBody>${slideText(text)}</a:txBody></a:tc>`).join("")}</a:tr>`,
-    )
-    .join("")}</a:tbl></a:graphicData></a:graphic></p:graphicFrame>`;
-
-function pptx(...slides: string[]): Buffer {
-  const ids = slides.map((_, i) => `<p:sldId id="${256 + i}" r:id="s${i}"/>`).join("");
-  const parts: Record<string, string> = {
-    "ppt/presentation.xml": `<p:presentation ${SLIDES}><p:sldIdLst>${ids}</p:sldIdLst></p:presentation>`,
-    "ppt/_rels/presentation.xml.rels": relationships(
-      Object.fromEntries(
-        slides.map((_, i) => [`s${i}`, ["slide", `slides/slide${9 - i}.xml`] as const]),
-      ),
-    ),
-    "ppt/slides/_rels/slide9.xml.rels": relationships({
-      n: ["notesSlide", "../notesSlides/notes.xml"],
-    }),
-    "ppt/notesSlides/notes.xml": `<p:notes ${SLIDES}>${shape("sldNum", slideText("1"))}${shape("body", slideText("Say hello."))}</p:notes>`,
-  };
-  for (const [i, slide] of slides.entries())
-    parts[`ppt/slides/slide${9 - i}.xml`] =
-      `<p:sld ${SLIDES}><p:cSld><p:spTree>${slide}</p:spTree></p:cSld></p:sld>`;
-  return zip(officeParts("ppt/presentation.xml", parts));
-}
-
 test("powerpoint: slides in their order, with title, lists, tables and notes", async () => {
   const file = pptx(
     shape("ctrTitle", slideText("Energy")) + shape("subTitle", slideText("A talk")),
@@ -244,28 +209,6 @@ test("powerpoint: slides in their order, with title, lists, tables and notes", a
     ],
   );
 });
-
-const SHEETS =
-  'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
-
-function xlsx(sheets: Readonly<Record<string, string>>, shared: readonly string[] = []): Buffer {
-  const names = Object.keys(sheets);
-  const parts: Record<string, string> = {
-    "xl/workbook.xml": `<workbook ${SHEETS}><sheets>${names.map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="r${i}"/>`).join("")}</sheets></workbook>`,
-    "xl/_rels/workbook.xml.rels": relationships({
-      ...Object.fromEntries(
-        names.map((_, i) => [`r${i}`, ["worksheet", `worksheets/sheet${i}.xml`] as const]),
-      ),
-      s: ["sharedStrings", "sharedStrings.xml"],
-      t: ["styles", "styles.xml"],
-    }),
-    "xl/sharedStrings.xml": `<sst ${SHEETS}>${shared.map((text) => `<si><t>${text}</t></si>`).join("")}</sst>`,
-    "xl/styles.xml": `<styleSheet ${SHEETS}><numFmts><numFmt numFmtId="164" formatCode="dd/mm/yyyy"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`,
-  };
-  for (const [i, xml] of Object.values(sheets).entries())
-    parts[`xl/worksheets/sheet${i}.xml`] = `<worksheet ${SHEETS}>${xml}</worksheet>`;
-  return zip(officeParts("xl/workbook.xml", parts));
-}
 
 test("excel: rows with typed columns, dates and the sheet", async () => {
   const sheet =
@@ -316,16 +259,6 @@ test("excel: merged cells, and a column far away", async () => {
   );
 });
 
-const OPEN = ["office", "text", "table", "style", "presentation"]
-  .map((name) => `xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${name}:1.0"`)
-  .concat('xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"')
-  .join(" ");
-const openDocument = (kind: string, content: string, styles = ""): Buffer =>
-  zip({
-    mimetype: `application/vnd.oasis.opendocument.${kind}`,
-    "content.xml": `<office:document-content ${OPEN}><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:${kind}>${content}</office:${kind}></office:body></office:document-content>`,
-  });
-
 test("opendocument text: title, headings, lists, tables, notes and exponents", async () => {
   const content =
     '<text:p text:style-name="Title">Report</text:p><text:h text:outline-level="1">Scope</text:h>' +
@@ -371,20 +304,10 @@ test("opendocument slides", async () => {
 });
 
 test("a book: chapters in the order of the spine", async () => {
-  const page = (body: string) =>
-    `<html xmlns="http://www.w3.org/1999/xhtml"><body>${body}</body></html>`;
-  const book = zip({
-    mimetype: "application/epub+zip",
-    "META-INF/container.xml":
-      '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="O/book.opf"/></rootfiles></container>',
-    "O/book.opf":
-      '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Faust</dc:title></metadata><manifest>' +
-      '<item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/><item id="b" href="t/two%20.xhtml" media-type="application/xhtml+xml"/><item id="a" href="t/one.xhtml" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="n"/><itemref idref="a"/><itemref idref="b"/></spine></package>',
-    "O/nav.xhtml": page("<p>Contents</p>"),
-    "O/t/one.xhtml": page(
+  const book = epub("Faust", {
+    "t/one.xhtml":
       '<h1>Night</h1><p>He sat.<a epub:type="noteref" href="#n">1</a></p><aside id="n">A note.</aside>',
-    ),
-    "O/t/two .xhtml": page("<h1>Easter</h1><p>They walked.</p>"),
+    "t/two .xhtml": "<h1>Easter</h1><p>They walked.</p>",
   });
   const { passages } = await readOne("a.epub", book);
   assert.equal(

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
@@ -11,6 +11,7 @@ import { readDocuments } from "../../src/documents/read-documents.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import type { Passage } from "../../src/text/passage.ts";
+import { epub, openDocument, pptx, shape, slideText, xlsx } from "../documents/office-files.ts";
 import { docx, pdfOf, wordParagraph } from "../documents/support.ts";
 import { temporary } from "../retrieval/support.ts";
 import { moduleArguments } from "../support/node-program.ts";
@@ -163,8 +164,11 @@ const paragraphs = [
   "The tiger lives in Asia.",
   "The cat lives at home.",
 ];
+const three = (second: string): readonly string[] => [paragraphs[0]!, second, paragraphs[2]!];
 const sections = (mark: (title: string, text: string) => string) => (second: string) =>
-  [paragraphs[0]!, second, paragraphs[2]!].map((text, i) => mark(`Part ${i}`, text)).join("");
+  three(second)
+    .map((text, i) => mark(`Part ${i}`, text))
+    .join("");
 
 /** Files of three passages, the second of which is given. */
 const FORMATS: Readonly<Record<string, (second: string) => string | Buffer>> = {
@@ -172,32 +176,83 @@ const FORMATS: Readonly<Record<string, (second: string) => string | Buffer>> = {
   "a.html": sections((title, text) => `<h2>${title}</h2><p>${text}</p>\n`),
   "a.rst": sections((title, text) => `${title}\n------\n\n${text}\n\n`),
   "a.csv": (second) =>
-    `id,text\n${[paragraphs[0], second, paragraphs[2]].map((text, i) => `${i},${text}\n`).join("")}`,
-  "a.json": (second) =>
-    JSON.stringify([paragraphs[0], second, paragraphs[2]].map((text, id) => ({ id, text }))),
+    `id,text\n${three(second)
+      .map((text, i) => `${i},${text}\n`)
+      .join("")}`,
+  "a.json": (second) => JSON.stringify(three(second).map((text, id) => ({ id, text }))),
   "a.jsonl": sections((id, text) => `${JSON.stringify({ id, text })}\n`),
   "a.py": (second) => `def a():\n    "x"\n\ndef b():\n    "${second}"\n\ndef c():\n    "y"\n`,
   "a.docx": (second) =>
-    docx(
-      [paragraphs[0]!, second, paragraphs[2]!]
-        .map((text, i) => wordParagraph(`Part ${i}`, "Heading2") + wordParagraph(text))
-        .join(""),
-    ),
+    docx(sections((title, text) => wordParagraph(title, "Heading2") + wordParagraph(text))(second)),
   "a.pdf": (second) =>
     pdfOf(
-      [paragraphs[0]!, second, paragraphs[2]!].map(
-        (text) => `BT /F1 12 Tf 72 400 Td (${text}) Tj ET`,
-      ),
+      three(second).map((text) => `BT /F1 12 Tf 72 400 Td (${text}) Tj ET`),
       { size: [800, 450] },
     ),
   "a.ipynb": (second) =>
     JSON.stringify({
-      cells: [paragraphs[0], second, paragraphs[2]].map((text, i) => ({
+      cells: three(second).map((text, i) => ({
         cell_type: "markdown",
         source: `## Part ${i}\n\n${text}`,
       })),
     }),
+  "a.pptx": (second) =>
+    pptx(
+      ...three(second).map(
+        (text, i) => shape("title", slideText(`Part ${i}`)) + shape("body", slideText(text)),
+      ),
+    ),
+  "a.xlsx": (second) =>
+    xlsx({
+      S: `<sheetData>${["Text", ...three(second)]
+        .map((text, i) => `<row r="${i + 1}"><c r="A${i + 1}" t="str"><v>${text}</v></c></row>`)
+        .join("")}</sheetData>`,
+    }),
+  "a.odt": (second) =>
+    openDocument(
+      "text",
+      sections((title, text) => `<text:h>${title}</text:h><text:p>${text}</text:p>`)(second),
+    ),
+  "a.ods": (second) =>
+    openDocument(
+      "spreadsheet",
+      `<table:table table:name="S">${["Text", ...three(second)]
+        .map(
+          (text) =>
+            `<table:table-row><table:table-cell><text:p>${text}</text:p></table:table-cell></table:table-row>`,
+        )
+        .join("")}</table:table>`,
+    ),
+  "a.odp": (second) =>
+    openDocument(
+      "presentation",
+      three(second)
+        .map(
+          (text) =>
+            `<draw:page><draw:frame presentation:class="outline"><draw:text-box><text:p>${text}</text:p></draw:text-box></draw:frame></draw:page>`,
+        )
+        .join(""),
+    ),
+  "a.epub": (second) =>
+    epub(
+      "Animals",
+      Object.fromEntries(three(second).map((text, i) => [`${i}.xhtml`, `<p>${text}</p>`])),
+    ),
+  "a.eml": (second) =>
+    `Subject: Animals\nContent-Type: text/html\n\n${sections((title, text) => `<h2>${title}</h2><p>${text}</p>\n`)(second)}`,
 };
+
+/** Synchronises, and counts the passages that are encoded. */
+async function encodedBySync({ docs, directory }: Workplace) {
+  let encoded = 0;
+  const { changes } = await model.sync(docs, {
+    directory,
+    onProgress: (progress) => {
+      if (progress.event !== "reading") encoded = Math.max(encoded, progress.total);
+    },
+  });
+  return { changes, encoded };
+}
 
 test("of a file with one changed paragraph, one passage is encoded again, in every format", async () => {
   await using place = await workplace();
@@ -208,17 +263,33 @@ test("of a file with one changed paragraph, one passage is encoded again, in eve
   await write("The tiger lives in Asia.");
   await sync(place);
   await write("The tiger lives in Java.");
-  let encoded = 0;
-  const { changes } = await model.sync(place.docs, {
-    directory: place.directory,
-    onProgress: (progress) => {
-      if (progress.event !== "reading") encoded = Math.max(encoded, progress.total);
-    },
-  });
+  const { changes, encoded } = await encodedBySync(place);
   assert.is(changes.length, Object.keys(FORMATS).length);
   assert.ok(changes.every(({ passages }) => passages === 3));
   assert.is(encoded, Object.keys(FORMATS).length);
   await checkEqual(place);
+});
+
+test("other lines, ids or names of files: the same texts are not encoded again", async () => {
+  await using place = await workplace();
+  const text = FORMATS["a.md"]!("The tiger lives in Asia.").toString();
+  await place.write("a.md", text);
+  await place.write("b.txt", "The dog lives at home.");
+  await sync(place);
+  await place.write("a.md", `---\nyear: 2024\n---\n## New\n\nThe bear lives in Canada.\n\n${text}`);
+  assert.is((await encodedBySync(place)).encoded, 1);
+  await checkEqual(place);
+  await rename(join(place.docs, "b.txt"), join(place.docs, "c.txt"));
+  await place.write("a.md", text);
+  await place.write("b.md", "## Part 1\n\nThe tiger lives in Asia.");
+  const { changes, encoded } = await encodedBySync(place);
+  assert.is(encoded, 2); // of b.txt and b.md, whose titles are new
+  assert.is(changes.length, 4);
+  await checkEqual(place);
+  const question = "Where does the tiger live?";
+  await using index = await model.openIndex(place.directory);
+  const hits = await model.retrieve(question, index, { topK: 2 });
+  assert.equal(hits.map(({ id }) => id).sort(), ["a.md#2", "b.md#1"]);
 });
 
 test.run();

@@ -32,6 +32,7 @@ import {
 import { copySegments, passageRanges } from "../write/copy.ts";
 import { recordedCut } from "../write/segment-writer.ts";
 import { addedName, type IndexState, stageName, updateIndex } from "../write/transaction.ts";
+import { labelledRanges, type PassageLabel } from "./labels.ts";
 
 /** Bytes of id tables that stay in memory during look-ups. */
 const CACHE_BYTES = 67_108_864;
@@ -39,32 +40,37 @@ const CACHE_BYTES = 67_108_864;
 export interface UpdateOptions extends Omit<BuildOptions, "bits" | "shard"> {
   /** Ids of passages to delete in the same transaction. */
   readonly deleted?: readonly string[] | undefined;
+  /** Passages that get another id or other fields in the same transaction, and stay encoded. */
+  readonly labels?: readonly PassageLabel[] | undefined;
 }
 
 /**
  * Adds passages to the index in `directory`, at the end of its order. A passage replaces an
- * existing one with the same id. After an interruption, the same call resumes.
+ * existing one with the same id. After an interruption, the same call resumes. Undefined: there
+ * are only deletions and labels.
  *
  * @throws {InputError} if there is no index, or if another model or other options made it
  */
 export async function addPassages(
-  passages: AsyncIterable<Passage> | Iterable<Passage>,
+  passages: AsyncIterable<Passage> | Iterable<Passage> | undefined,
   options: UpdateOptions,
 ): Promise<void> {
-  const { directory, header, signal, deleted = [] } = options;
+  const { directory, header } = options;
   await updateIndex(
     directory,
     async (manifest, name) => {
       checkHeader(directory, manifest.header, header);
       const codec = await reading(directory, () => readCodec(directory, manifest));
-      const stage = await writeSegment(segmentPath(directory, stageName(name)), passages, options);
-      if (outgrows(manifest, stage)) return compressGrown(manifest, name, stage, options);
+      const path = segmentPath(directory, stageName(name));
+      const stage = passages && (await writeSegment(path, passages, options));
+      if (stage && outgrows(manifest, stage)) return compressGrown(manifest, name, stage, options);
       return writing(directory, async () => {
         const { codebook } = codec;
-        const added = codebook
-          ? await compressAdded(stage, name, { codec: manifest.codec, codebook }, options)
-          : stage;
-        return appendSegment(directory, manifest, name, added, codec, deleted, signal);
+        const added =
+          stage && codebook
+            ? await compressAdded(stage, name, { codec: manifest.codec, codebook }, options)
+            : stage;
+        return appendSegment(manifest, name, added, codec, options);
       });
     },
     options,
@@ -72,26 +78,32 @@ export async function addPassages(
 }
 
 /**
- * Appends the segment `added` to an index, without the passages that it replaces. Merges it with
- * the last segments (`tailToMerge`).
+ * Appends the segment `added` and the labelled passages to an index, without the passages that they
+ * replace. Merges them with the last segments (`tailToMerge`).
  */
 async function appendSegment(
-  directory: string,
   manifest: Manifest,
   name: string,
-  added: SegmentRecord,
+  added: SegmentRecord | undefined,
   codec: Codec,
-  deleted: readonly string[],
-  signal: AbortSignal | undefined,
+  { directory, deleted = [], labels = [], signal }: UpdateOptions,
 ): Promise<IndexState> {
-  await using segment = await openSegment(segmentPath(directory, added.name), added, codec);
-  const ids = idsOf(segment, deleted);
+  await using before = await openSegments([{ directory, segments: manifest.segments }], codec);
+  const news = added ? [added] : [];
+  await using opened = await openSegments([{ directory, segments: news }], codec);
+  const ids = idsOf(opened.segments, deleted, labels);
   const { segments } = await deleteIds(directory, manifest, name, codec.decoder, ids);
-  const joined = tailToMerge(segments, added.passages);
+  const joined = tailToMerge(segments, labels.length + (added?.passages ?? 0));
   await using tail = await openSegments([{ directory, segments: joined }], codec);
-  const ranges = [...tail.segments, segment].flatMap(passageRanges);
+  const ranges = [
+    ...tail.segments.flatMap(passageRanges),
+    ...(await labelledRanges(before.segments, labels)),
+    ...opened.segments.flatMap(passageRanges),
+  ];
+  const kept = segments.slice(0, segments.length - joined.length);
+  if (ranges.length === 0) return { ...manifest, segments: kept };
   const last = await copySegments(ranges, segmentPath(directory, name), codec, signal);
-  return { ...manifest, segments: [...segments.slice(0, segments.length - joined.length), last] };
+  return { ...manifest, segments: [...kept, last] };
 }
 
 /** Whether an index with automatic bits has enough keys to compress when `added` is part of it. */
@@ -111,19 +123,19 @@ async function compressGrown(
   added: SegmentRecord,
   options: UpdateOptions,
 ): Promise<IndexState> {
-  const { directory, header, signal } = options;
+  const { directory, header, deleted = [], labels = [], signal } = options;
   const codec: Codec = { decoder: float32Decoder(header.dimension), codebook: undefined };
   const joined = await writing(directory, async () => {
+    await using before = await openSegments([{ directory, segments: manifest.segments }], codec);
     await using stage = await openStage(directory, added, header.dimension);
-    const { segments } = await deleteIds(
-      directory,
-      manifest,
-      name,
-      codec.decoder,
-      idsOf(stage, options.deleted ?? []),
-    );
+    const ids = idsOf([stage], deleted, labels);
+    const { segments } = await deleteIds(directory, manifest, name, codec.decoder, ids);
     await using old = await openSegments([{ directory, segments }], codec);
-    const ranges = [...old.segments, stage].flatMap(passageRanges);
+    const ranges = [
+      ...old.segments.flatMap(passageRanges),
+      ...(await labelledRanges(before.segments, labels)),
+      ...passageRanges(stage),
+    ];
     return await copySegments(ranges, segmentPath(directory, addedName(name)), codec, signal);
   });
   return finishStage(joined, name, "automatic", { ...options, header: manifest.header });
@@ -270,11 +282,17 @@ async function markDeleted(
   return { ...record, deleted: { file, ...written, passages, tokens, ...recordedCut(cut) } };
 }
 
-/** The ids of a segment, and others. */
-async function* idsOf(segment: Segment, others: readonly string[]): AsyncGenerator<string> {
-  yield* others;
-  for (let ordinal = 0; ordinal < segment.record.passages; ordinal++)
-    yield (await segment.passage(ordinal)).id;
+/** The ids that an update replaces or deletes. */
+async function* idsOf(
+  added: readonly Segment[],
+  deleted: readonly string[],
+  labels: readonly PassageLabel[],
+): AsyncGenerator<string> {
+  yield* deleted;
+  for (const { id } of labels) yield id;
+  for (const segment of added)
+    for (let ordinal = 0; ordinal < segment.record.passages; ordinal++)
+      yield (await segment.passage(ordinal)).id;
 }
 
 /**

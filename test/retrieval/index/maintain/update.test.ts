@@ -52,6 +52,15 @@ const change = fc.oneof(
   }),
   fc.record({ kind: fc.constant("delete" as const), ids: fc.array(fc.nat(60), { maxLength: 10 }) }),
   fc.record({ kind: fc.constant("compact" as const) }),
+  fc.record({
+    kind: fc.constant("label" as const),
+    labels: fc.uniqueArray(fc.record({ from: fc.nat(60), to: fc.nat(60), page: fc.nat(9) }), {
+      minLength: 1,
+      maxLength: 5,
+      selector: ({ to }) => to,
+    }),
+    added: fc.nat(2),
+  }),
 );
 
 for (const [bits, states] of [[undefined], [8], [undefined, "states"], [4, "states"]] as const)
@@ -76,6 +85,23 @@ for (const [bits, states] of [[undefined], [8], [undefined, "states"], [4, "stat
             const ids = new Set(added.map(({ id }) => id));
             await add(directory.path, added, options);
             expected = [...expected.filter(({ id }) => !ids.has(id)), ...added];
+          }
+          if (step.kind === "label") {
+            const before = new Map(expected.map((passage) => [passage.id, passage]));
+            const labels = step.labels.flatMap(({ from, to, page }) =>
+              before.has(`p${from}`)
+                ? [{ from: `p${from}`, id: `p${to}`, document: "d", metadata: { page } }]
+                : [],
+            );
+            const added = numbered(70, step.added, step.added);
+            const update = { directory: directory.path, ...options, labels };
+            await addPassages(added.length > 0 ? added : undefined, update);
+            const ids = new Set([...labels, ...added].map(({ id }) => id));
+            expected = [
+              ...expected.filter(({ id }) => !ids.has(id)),
+              ...labels.map(({ from, ...label }) => ({ ...before.get(from)!, ...label })),
+              ...added,
+            ];
           }
           await checkContents(directory.path, expected, bits);
           if (!states) continue;
