@@ -5,41 +5,11 @@
  * within a Single Transformer ("ReAtt").
  */
 
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import {
-  type AnsweringModel,
-  abstention,
-  answerFromPassages,
-  type Evidence,
-  type PassageToRead,
-  READ_OPTIONS,
-  type ReadOptions,
-  type Reply,
-  type ResolvedReadOptions,
-  type TokenizedQuestion,
-  type ToRead,
-} from "./decoder/answers.ts";
-import { openReaderSession, type ReaderSession } from "./decoder/reader-session.ts";
-import {
-  retrievalUtilities,
-  UTILITY_OPTIONS,
-  type UtilityOptions,
-} from "./decoder/retrieval-utility.ts";
-import type { Retriever } from "./encoder/open-retriever.ts";
-import { openRetriever } from "./encoder/open-retriever.ts";
-import { type IndexedTokens, indexedTokens } from "./encoder/passage-keys.ts";
-import { encodeSequences } from "./encoder/retriever-session.ts";
-import { StateCache } from "./encoder/state-cache.ts";
-import type { DownloadProgress } from "./hub/download.ts";
-import { locateModel } from "./hub/locate-model.ts";
+import { type Evidence, READ_OPTIONS, type ReadOptions, type Reply } from "./decoder/answers.ts";
+import { UTILITY_OPTIONS, type UtilityOptions } from "./decoder/retrieval-utility.ts";
 import { InputError } from "./io/errors.ts";
 import { excerpt } from "./io/excerpt.ts";
-import { Lifetime } from "./io/lifetime.ts";
 import type { ModelConfig } from "./model/config.ts";
-import { readConfig } from "./model/config-file.ts";
-import { statesFingerprint } from "./model/fingerprint.ts";
-import { findWeights, openStored } from "./model/load-weights.ts";
 import {
   checkedPassages,
   checkOpenIndex,
@@ -51,125 +21,58 @@ import {
   checkQuestions,
   checkTexts,
 } from "./options/arguments.ts";
-import {
-  ANSWER_OPTIONS,
-  INDEX_OPTIONS,
-  LOAD_OPTIONS,
-  PASSAGES_READ,
-} from "./options/library-options.ts";
-import { callback, type Given, type Resolved, SIGNAL } from "./options/option.ts";
+import { SIGNAL } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
+import { answers, onlyReply, readings, utilities } from "./reatt/answering.ts";
+import { loadModel } from "./reatt/load-model.ts";
+import { encodeQuestions, type LoadedModel, tokenize } from "./reatt/loaded-model.ts";
 import {
   ADD,
   type AddOptions,
+  ANSWER,
+  type AnswerOptions,
   INDEX,
   type IndexOptions,
+  LOAD,
+  type LoadOptions,
+  type PhraseOptions,
+  RERANK,
+  type RerankOptions,
+  type RetrieveOptions,
   SYNC,
   type SyncOptions,
-} from "./reatt/indexing-options.ts";
-import {
-  encodeQuestions,
-  type LoadedModel,
-  passageKeyModel,
-  scorePassages,
-  tokenize,
-} from "./reatt/loaded-model.ts";
-import { type Explanation, explanationOf } from "./retrieval/explain.ts";
+} from "./reatt/options.ts";
+import { findPhrases, type Phrase } from "./reatt/phrases.ts";
+import { explain, find, type Hit, hitOf, type Reranked, rerank } from "./reatt/retrieving.ts";
+import type { Explanation } from "./retrieval/explain.ts";
 import { chooseHybrid, type HybridOptions } from "./retrieval/hybrid.ts";
-import type { IndexHeader } from "./retrieval/index/format/manifest.ts";
 import type { BuildForecast } from "./retrieval/index/write/forecast.ts";
-import { chooserOf } from "./retrieval/index/write/token-pruning.ts";
 import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
-import {
-  type FoundPassage,
-  type RankOptions,
-  type RankRequest,
-  RETRIEVE_OPTIONS,
-  rank,
-} from "./retrieval/rank.ts";
-import type { IndexGeneration } from "./retrieval/search/generation.ts";
+import { RETRIEVE_OPTIONS } from "./retrieval/rank.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
-import {
-  PHRASE_OPTIONS,
-  type PhraseRequest,
-  type PhraseSearchOptions,
-  searchPhrases,
-} from "./retrieval/search-phrases.ts";
-import { checkModel, type SearchingModel } from "./retrieval/searching-model.ts";
+import { PHRASE_OPTIONS } from "./retrieval/search-phrases.ts";
+import { checkModel } from "./retrieval/searching-model.ts";
 import type { SyncResult } from "./sync/sync.ts";
-import type { CompileOptions } from "./tensor/session.ts";
 import type { Passage, PassageInput } from "./text/passage.ts";
-import { tokensOver } from "./text/prompts.ts";
-import type { Span } from "./text/span.ts";
-import { textPlaces } from "./text/token-places.ts";
-import { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
+import type { Tokenizer } from "./text/tokenizer.ts";
 
-export type { AddOptions, Evidence, IndexOptions, ReadOptions, Reply, SyncOptions, UtilityOptions };
-
-/** Options of `load`. */
-const LOAD = {
-  ...LOAD_OPTIONS,
-  /** Reports the download of a model of the Hugging Face hub. */
-  onProgress: callback<(progress: DownloadProgress) => void>(),
-  /** Stops a download. The same call continues it later. */
-  ...SIGNAL,
+export type {
+  AddOptions,
+  AnswerOptions,
+  Evidence,
+  Hit,
+  IndexOptions,
+  LoadOptions,
+  Phrase,
+  PhraseOptions,
+  ReadOptions,
+  Reply,
+  Reranked,
+  RerankOptions,
+  RetrieveOptions,
+  SyncOptions,
+  UtilityOptions,
 };
-
-export interface LoadOptions extends Given<typeof LOAD> {}
-
-export interface RetrieveOptions extends RankOptions {}
-
-/** Options of `rerank`. */
-const RERANK = {
-  /** Number of passages. Default: all. */
-  topK: RETRIEVE_OPTIONS.topK.unwrap().optional(),
-  /** Longer passages are truncated. Default 512, as in an index. */
-  maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
-  ...SIGNAL,
-};
-
-export interface RerankOptions extends Given<typeof RERANK> {}
-
-/** Options of `answer`. It truncates passages as the index does. */
-const ANSWER = {
-  ...RETRIEVE_OPTIONS,
-  /** Number of passages to read. Default: that of the model (`answer_passages`), else 10. */
-  topK: RETRIEVE_OPTIONS.topK.unwrap().optional(),
-  ...ANSWER_OPTIONS,
-  onText: READ_OPTIONS.onText,
-};
-
-/** All options of `retrieve` and of `read`. `answer` truncates passages as the index does. */
-export interface AnswerOptions extends Given<typeof ANSWER> {}
-
-/**
- * A retrieved passage. With granularity `document` it is the best passage of the document. `score`
- * is the retrieval score. With `hybrid` it is the BM25 score divided by the number of terms of the
- * question, plus lambda times the retrieval score.
- */
-export interface Hit extends Passage {
-  readonly score: number;
-}
-
-/** What `rerank` adds to a passage. */
-export interface Reranked {
-  /** The retrieval score. */
-  readonly score: number;
-  /** The number of its last tokens that were not compared; absent if none. */
-  readonly cutTokens?: number | undefined;
-}
-
-export interface PhraseOptions extends PhraseSearchOptions {}
-
-/** A phrase that answers a question, with its passage. `score` is that of the phrase. */
-export interface Phrase extends Hit {
-  /** The characters of `span` in `text`. */
-  readonly answer: string;
-  readonly span: Span;
-}
-
-/** Questions of a batch share a pass over the index and each step of the decoder. */
-const QUESTIONS_PER_BATCH = 16;
 
 /**
  * A loaded model. It holds native memory: declare it with `await using`, and the indexes that it
@@ -186,35 +89,14 @@ export class ReAtt implements AsyncDisposable {
    */
   readonly fingerprint: string;
   readonly #model: LoadedModel;
-  readonly #openReader: () => Promise<ReaderSession>;
-  /** Opened at the first reading: the reader has most of the weights. */
-  #reader: Promise<ReaderSession> | undefined;
-  /** For passages that several questions find. */
-  readonly #states = new StateCache();
-  readonly #lifetime: Lifetime;
 
-  private constructor(
-    folder: string,
-    config: ModelConfig,
-    tokenizer: Tokenizer,
-    retriever: Retriever,
-    openReader: () => Promise<ReaderSession>,
-  ) {
-    if (!retriever) throw notLoaded();
-    this.folder = folder;
-    this.config = config;
-    this.tokenizer = tokenizer;
-    this.fingerprint = retriever.fingerprint;
-    const { fingerprint } = retriever;
-    const { pooling } = config.retrievalAttention;
-    const searching = {
-      fingerprint,
-      pooling,
-      statesFingerprint: statesFingerprint(config, fingerprint),
-    };
-    this.#model = { folder, config, tokenizer, retriever, searching };
-    this.#openReader = openReader;
-    this.#lifetime = new Lifetime(`the model ${folder}`, "load it again");
+  private constructor(model: LoadedModel) {
+    if (!model?.lifetime) throw notLoaded();
+    this.folder = model.folder;
+    this.config = model.config;
+    this.tokenizer = model.tokenizer;
+    this.fingerprint = model.searching.fingerprint;
+    this.#model = model;
   }
 
   /**
@@ -251,21 +133,9 @@ export class ReAtt implements AsyncDisposable {
    * console.log(model.config.joint.length);
    * ```
    */
-  static async load(model?: string, given?: LoadOptions): Promise<ReAtt> {
+  static async load(model?: string, options?: LoadOptions): Promise<ReAtt> {
     if (model !== undefined) checkPath(model, "model");
-    const { provider, threads, onProgress, signal } = resolveOptions(LOAD, given);
-    const folder = await locateModel(model, { onProgress, signal });
-    const config = await readConfig(folder);
-    const tokenizerFile = join(folder, "spiece.model");
-    const tokenizer = await loadTokenizer(tokenizerFile, config.vocabularySize);
-    await using stored = await openStored(folder, config);
-    const weights = await findWeights(stored, config);
-    const options: CompileOptions = { provider, threads, weights };
-    const retriever = await openRetriever(config, stored, await readFile(tokenizerFile), options);
-    return new ReAtt(folder, config, tokenizer, retriever, async () => {
-      await stored.checkUnchanged();
-      return openReaderSession(config, options);
-    });
+    return new ReAtt(await loadModel(model, resolveOptions(LOAD, options)));
   }
 
   /**
@@ -300,14 +170,14 @@ export class ReAtt implements AsyncDisposable {
    */
   async index(
     passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
-    given: IndexOptions,
+    options: IndexOptions,
   ): Promise<TokenIndex> {
-    const options = resolveOptions(INDEX, given);
+    const settings = resolveOptions(INDEX, options);
     const checked = checkedPassages(passages);
-    return this.#lifetime.use(async () => {
+    return this.#model.lifetime.use(async () => {
       const { build } = await import("./reatt/indexing.ts");
-      await build(this.#model, checked, options);
-      return openIndex(options.directory, {}, this.#model.searching);
+      await build(this.#model, checked, settings);
+      return openIndex(settings.directory, {}, this.#model.searching);
     });
   }
 
@@ -334,12 +204,12 @@ export class ReAtt implements AsyncDisposable {
    */
   async forecast(
     passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
-    given: IndexOptions,
+    options: IndexOptions,
   ): Promise<BuildForecast> {
-    const options = resolveOptions(INDEX, given);
-    this.#lifetime.check();
+    const settings = resolveOptions(INDEX, options);
+    this.#model.lifetime.check();
     const { forecast } = await import("./reatt/indexing.ts");
-    return forecast(this.#model, checkedPassages(passages), options);
+    return forecast(this.#model, checkedPassages(passages), settings);
   }
 
   /**
@@ -367,14 +237,14 @@ export class ReAtt implements AsyncDisposable {
    */
   async add(
     passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
-    given: AddOptions,
+    options: AddOptions,
   ): Promise<TokenIndex> {
-    const options = resolveOptions(ADD, given);
+    const settings = resolveOptions(ADD, options);
     const checked = checkedPassages(passages);
-    return this.#lifetime.use(async () => {
+    return this.#model.lifetime.use(async () => {
       const { add } = await import("./reatt/indexing.ts");
-      await add(this.#model, checked, options);
-      return openIndex(options.directory, {}, this.#model.searching);
+      await add(this.#model, checked, settings);
+      return openIndex(settings.directory, {}, this.#model.searching);
     });
   }
 
@@ -402,12 +272,12 @@ export class ReAtt implements AsyncDisposable {
    * console.log(changes); // [ { file: 'lion.txt', change: 'added', passages: 1 } ]
    * ```
    */
-  async sync(folder: string, given: SyncOptions): Promise<SyncResult> {
+  async sync(folder: string, options: SyncOptions): Promise<SyncResult> {
     checkPath(folder, "folder");
-    const options = resolveOptions(SYNC, given);
-    return this.#lifetime.use(async () => {
+    const settings = resolveOptions(SYNC, options);
+    return this.#model.lifetime.use(async () => {
       const { sync } = await import("./reatt/indexing.ts");
-      return sync(this.#model, folder, options);
+      return sync(this.#model, folder, settings);
     });
   }
 
@@ -433,7 +303,7 @@ export class ReAtt implements AsyncDisposable {
    * ```
    */
   async openIndex(directory: string, options?: OpenOptions): Promise<TokenIndex> {
-    this.#lifetime.check();
+    this.#model.lifetime.check();
     return openIndex(directory, options, this.#model.searching);
   }
 
@@ -460,9 +330,10 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<Float32Array[]> {
     const { signal } = resolveOptions(SIGNAL, options);
     checkQuestionList(questions);
-    return this.#lifetime.use(() =>
-      encodeQuestions(this.#model, tokenize(this.#model, questions), signal),
-    );
+    return this.#model.lifetime.use(() => {
+      const tokenized = questions.map((text) => tokenize(this.#model, text));
+      return encodeQuestions(this.#model, tokenized, signal);
+    });
   }
 
   /**
@@ -506,16 +377,17 @@ export class ReAtt implements AsyncDisposable {
   async retrieve(
     question: string | readonly string[],
     index: TokenIndex,
-    given?: RetrieveOptions,
+    options?: RetrieveOptions,
   ): Promise<Hit[] | Hit[][]> {
     checkQuestions(question);
-    checkIndex(index, this.#model.searching);
-    const options = resolveOptions(RETRIEVE_OPTIONS, given);
-    const hybrid = chooseHybrid(options.hybrid ?? false, this.config.hybrid, this.folder);
+    this.#checkIndex(index);
+    const settings = resolveOptions(RETRIEVE_OPTIONS, options);
+    const request = { ...settings, hybrid: this.#hybrid(settings.hybrid) };
     const texts = typeof question === "string" ? [question] : question;
-    const found = await this.#lifetime.use(() =>
-      this.#find(tokenize(this.#model, texts), index, { ...options, hybrid }),
-    );
+    const found = await this.#model.lifetime.use(async () => {
+      const questions = texts.map((text) => tokenize(this.#model, text));
+      return find(this.#model, questions, index, request);
+    });
     const hits = found.map((own) => own.map(hitOf));
     return typeof question === "string" ? hits[0]! : hits;
   }
@@ -556,27 +428,16 @@ export class ReAtt implements AsyncDisposable {
   async phrases(
     question: string | readonly string[],
     index: TokenIndex,
-    given?: PhraseOptions,
+    options?: PhraseOptions,
   ): Promise<Phrase[] | Phrase[][]> {
     checkQuestions(question);
-    checkIndex(index, this.#model.searching);
-    const options = resolveOptions(PHRASE_OPTIONS, given);
-    if (!this.config.phraseQueries) throw noPhraseQueries(this.folder, index.directory);
-    const hybrid = chooseHybrid(options.hybrid ?? false, this.config.hybrid, this.folder);
-    if (hybrid && options.granularity !== "passage") throw hybridPhrases(options.granularity);
+    this.#checkIndex(index);
+    const settings = resolveOptions(PHRASE_OPTIONS, options);
+    const hybrid = this.#hybrid(settings.hybrid);
     const texts = typeof question === "string" ? [question] : question;
-    const found = await this.#lifetime.use(async () => {
-      const { queryEncoder } = this.#model.retriever;
-      const tokenized = tokenize(this.#model, texts);
-      const ids = tokenized.map((asked) => asked.ids);
-      const { signal } = options;
-      const vectors = await encodeSequences(queryEncoder, this.config, ids, "phrases", { signal });
-      if (!hybrid) return index.snapshot((own) => this.#phrases(own, vectors, options));
-      const { topK, where, filter } = options;
-      const ranking = { topK, where, filter, hybrid, signal, granularity: "passage" } as const;
-      const hits = await this.#find(tokenized, index, ranking);
-      return index.snapshot((own) => this.#phrasesOfHits(own, vectors, hits, options));
-    });
+    const found = await this.#model.lifetime.use(() =>
+      findPhrases(this.#model, texts, index, settings, hybrid),
+    );
     return typeof question === "string" ? found[0]! : found;
   }
 
@@ -613,27 +474,9 @@ export class ReAtt implements AsyncDisposable {
     index: TokenIndex,
   ): Promise<Explanation> {
     checkQuestion(question);
-    checkIndex(index, this.#model.searching);
+    this.#checkIndex(index);
     const id = idOfHit(hit);
-    const { tokenizer } = this;
-    return this.#lifetime.use(async () => {
-      const asked = tokenize(this.#model, [question]);
-      const [vectors] = await encodeQuestions(this.#model, asked);
-      return index.snapshot(async (generation) => {
-        const ordinal = await generation.find(id);
-        if (ordinal === undefined) throw notInIndex(id, generation.directory);
-        const passage = (await generation.passages([ordinal]))[0]!;
-        const matches = await generation.matches(vectors!, ordinal);
-        const { pooling } = generation.header;
-        if (pooling !== undefined) return { score: matches[0]!.score, tokens: [] };
-        const { header } = generation;
-        const keys = await generation.keys(ordinal);
-        const count = keys.length / header.dimension;
-        const { ids, kept } = await this.#indexedTokens(passage, header, count);
-        const parts = { question: asked[0]!, passage, passageIds: ids, kept, matches };
-        return explanationOf(tokenizer, parts);
-      });
-    });
+    return this.#model.lifetime.use(() => explain(this.#model, question, id, index));
   }
 
   /**
@@ -661,25 +504,12 @@ export class ReAtt implements AsyncDisposable {
   async rerank<P extends PassageInput>(
     question: string,
     passages: readonly P[],
-    given?: RerankOptions,
+    options?: RerankOptions,
   ): Promise<(P & Reranked)[]> {
     checkQuestion(question);
     checkPassageList(passages, "passages");
-    const { topK = passages.length, maxPassageTokens, signal } = resolveOptions(RERANK, given);
-    return this.#lifetime.use(async () => {
-      const options = { maxPassageTokens, signal };
-      const scores = await scorePassages(
-        this.#model,
-        tokenize(this.#model, [question])[0]!,
-        passages,
-        options,
-      );
-      const scored = passages.map((passage, i) => {
-        const cutTokens = tokensOver(this.tokenizer, passage, maxPassageTokens);
-        return { ...passage, score: scores[i]!, ...(cutTokens > 0 && { cutTokens }) };
-      });
-      return scored.sort((a, b) => b.score - a.score).slice(0, topK);
-    });
+    const settings = resolveOptions(RERANK, options);
+    return this.#model.lifetime.use(() => rerank(this.#model, question, passages, settings));
   }
 
   /**
@@ -722,28 +552,25 @@ export class ReAtt implements AsyncDisposable {
   read<P extends PassageInput>(
     question: string | readonly string[],
     passages: readonly P[] | readonly (readonly P[])[],
-    given?: ReadOptions,
+    options?: ReadOptions,
   ): Promise<Reply<P>> | AsyncGenerator<Reply<P>, void> {
-    if (typeof question === "string") return this.#readOne(question, passages as P[], given);
+    if (typeof question === "string") return this.#readOne(question, passages as P[], options);
     checkQuestionList(question);
     checkPassageLists(passages, question.length);
-    const lists = passages as readonly (readonly P[])[];
-    const options = resolveOptions(READ_OPTIONS, given);
-    this.#lifetime.check();
-    const find = async (_: readonly TokenizedQuestion[], positions: readonly number[]) =>
-      positions.map((position) => toRead(lists[position]!));
-    return this.#reply(question, find, options);
+    const settings = resolveOptions(READ_OPTIONS, options);
+    this.#model.lifetime.check();
+    return readings(this.#model, question, passages as readonly (readonly P[])[], settings);
   }
 
   async #readOne<P extends PassageInput>(
     question: string,
     passages: readonly P[],
-    given?: ReadOptions,
+    options?: ReadOptions,
   ): Promise<Reply<P>> {
     checkQuestion(question);
     checkPassageList(passages, "passages");
-    const options = resolveOptions(READ_OPTIONS, given);
-    return onlyReply(this.#reply([question], async () => [toRead(passages)], options));
+    const settings = resolveOptions(READ_OPTIONS, options);
+    return onlyReply(readings(this.#model, [question], [passages], settings));
   }
 
   /**
@@ -775,16 +602,15 @@ export class ReAtt implements AsyncDisposable {
     question: string,
     answers: readonly string[],
     passages: readonly PassageInput[],
-    given?: UtilityOptions,
+    options?: UtilityOptions,
   ): Promise<number[]> {
     checkQuestion(question);
     checkTexts(answers, "answers");
     checkPassageList(passages, "passages");
-    const options = resolveOptions(UTILITY_OPTIONS, given);
-    return this.#lifetime.use(async () => {
-      const [asked] = tokenize(this.#model, [question]);
-      return retrievalUtilities(await this.#answeringModel(), asked!, answers, passages, options);
-    });
+    const settings = resolveOptions(UTILITY_OPTIONS, options);
+    return this.#model.lifetime.use(() =>
+      utilities(this.#model, question, answers, passages, settings),
+    );
   }
 
   /**
@@ -823,52 +649,23 @@ export class ReAtt implements AsyncDisposable {
   answer(
     question: string | readonly string[],
     index: TokenIndex,
-    given?: AnswerOptions,
+    options?: AnswerOptions,
   ): Promise<Reply<Hit>> | AsyncGenerator<Reply<Hit>, void> {
-    if (typeof question === "string") return this.#answerOne(question, index, given);
+    if (typeof question === "string") return this.#answerOne(question, index, options);
     checkQuestionList(question);
-    checkIndex(index, this.#model.searching);
-    this.#lifetime.check();
-    return this.#answers(question, index, resolveOptions(ANSWER, given));
+    this.#checkIndex(index);
+    this.#model.lifetime.check();
+    return answers(this.#model, question, index, resolveOptions(ANSWER, options));
   }
 
   async #answerOne(
     question: string,
     index: TokenIndex,
-    given?: AnswerOptions,
+    options?: AnswerOptions,
   ): Promise<Reply<Hit>> {
     checkQuestion(question);
-    checkIndex(index, this.#model.searching);
-    return onlyReply(this.#answers([question], index, resolveOptions(ANSWER, given)));
-  }
-
-  #answers(
-    questions: readonly string[],
-    index: TokenIndex,
-    options: Resolved<typeof ANSWER>,
-  ): AsyncGenerator<Reply<Hit>, void> {
-    const { maxPassageTokens } = index.header;
-    const { hybrid: stored, answerPassages = PASSAGES_READ } = this.config;
-    const { topK = answerPassages } = options;
-    const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, this.folder);
-    // One more than is read: a calibration compares the best passage with the next.
-    const request = { ...options, topK: topK + 1, hybrid, withStates: true, withSimilarity: true };
-    const retrievalScore = retrievalScoreOf(hybrid);
-    const readable = (own: FoundPassage): PassageToRead<Hit> => ({
-      passage: hitOf(own),
-      score: retrievalScore(own.score),
-      states: own.states,
-    });
-    const find = async (batch: readonly TokenizedQuestion[]) =>
-      (await this.#find(batch, index, request)).map((found): ToRead<Hit> => {
-        const similarities = found.map(({ similarity }) => similarity!);
-        return {
-          passages: found.slice(0, topK).map(readable),
-          match: { similarities: similarities.slice(0, topK), next: similarities[topK] },
-        };
-      });
-    const reading = { ...options, maxPassageTokens };
-    return this.#reply(questions, find, reading, true);
+    this.#checkIndex(index);
+    return onlyReply(answers(this.#model, [question], index, resolveOptions(ANSWER, options)));
   }
 
   /**
@@ -885,13 +682,7 @@ export class ReAtt implements AsyncDisposable {
    * ```
    */
   close(): Promise<void> {
-    return this.#lifetime.close(async () => {
-      const reader = await this.#reader;
-      await Promise.all([
-        this.#model.retriever[Symbol.asyncDispose](),
-        reader?.[Symbol.asyncDispose](),
-      ]);
-    });
+    return this.#model.lifetime.close(async () => this.#model[Symbol.asyncDispose]());
   }
 
   /** As {@link close}. */
@@ -899,142 +690,15 @@ export class ReAtt implements AsyncDisposable {
     return this.close();
   }
 
-  /** The tokens of a passage that has `count` keys in an index. */
-  #indexedTokens(passage: Passage, header: IndexHeader, count: number): Promise<IndexedTokens> {
-    const model = passageKeyModel(this.#model);
-    return indexedTokens(model, passage, header.maxPassageTokens, chooserOf(header, count));
+  /** @throws {InputError} unless `index` is an open index that this model can search */
+  #checkIndex(index: unknown): asserts index is TokenIndex {
+    checkOpenIndex(index, ["searchBatch", "snapshot"]);
+    const { directory, header } = index as TokenIndex;
+    checkModel(directory, header, this.#model.searching);
   }
 
-  async #phrases(
-    generation: IndexGeneration,
-    vectors: readonly Float32Array[],
-    options: PhraseRequest,
-  ): Promise<Phrase[][]> {
-    const found = await searchPhrases(generation, vectors, options, async (passage, keys) => {
-      const { ids, kept } = await this.#indexedTokens(passage, generation.header, keys);
-      return textPlaces(this.tokenizer, passage, ids, kept);
-    });
-    return Promise.all(
-      found.map(async (phrases) => {
-        const passages = await generation.passages(phrases.map(({ ordinal }) => ordinal));
-        return phrases.map(({ score, span }, i) => {
-          const passage = passages[i]!;
-          return { ...passage, score, answer: passage.text.slice(span.start, span.end), span };
-        });
-      }),
-    );
-  }
-
-  /** The best phrase of each hit of each question. A passage without a phrase is left out. */
-  #phrasesOfHits(
-    generation: IndexGeneration,
-    vectors: readonly Float32Array[],
-    hits: readonly (readonly FoundPassage[])[],
-    { granularity, topK, signal }: PhraseRequest,
-  ): Promise<Phrase[][]> {
-    const ofQuestion = async (own: readonly FoundPassage[], question: number) => {
-      const ids = own.map(({ passage }) => passage.id);
-      const filter = new Set(ids);
-      const request = { granularity, topK, signal, filter, where: undefined };
-      const [phrases] = await this.#phrases(generation, [vectors[question]!], request);
-      const byId = new Map(phrases!.map((phrase) => [phrase.id, phrase]));
-      return ids.flatMap((id) => byId.get(id) ?? []);
-    };
-    return Promise.all(hits.map(ofQuestion));
-  }
-
-  async #find(
-    questions: readonly TokenizedQuestion[],
-    index: TokenIndex,
-    request: RankRequest,
-  ): Promise<FoundPassage[][]> {
-    const vectors = await encodeQuestions(this.#model, questions, request.signal);
-    const encoded = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
-    return index.snapshot((generation) => {
-      const { statesFingerprint } = this.#model.searching;
-      const isOwn = generation.header.states?.fingerprint === statesFingerprint;
-      const withStates = isOwn && request.withStates;
-      return rank(generation, encoded, { ...request, withStates });
-    });
-  }
-
-  async #read<P extends PassageInput>(
-    questions: readonly TokenizedQuestion[],
-    found: readonly ToRead<P>[],
-    options: ResolvedReadOptions,
-  ): Promise<Omit<Reply<P>, "times">[]> {
-    if (questions.length === 0) return []; // without opening the reader
-    return answerFromPassages(await this.#answeringModel(), questions, found, options);
-  }
-
-  /** What reads. The reader is opened once, or again after a failure. */
-  async #answeringModel(): Promise<AnsweringModel> {
-    this.#reader ??= this.#openReader().catch((error: unknown) => {
-      this.#reader = undefined;
-      throw error;
-    });
-    const { config, tokenizer } = this;
-    const { encoder } = this.#model.retriever;
-    const scoring: AnsweringModel["scorePassages"] = (question, passages, options) =>
-      scorePassages(this.#model, question, passages, options);
-    const reader = await this.#reader;
-    return { config, tokenizer, encoder, reader, states: this.#states, scorePassages: scoring };
-  }
-
-  /**
-   * Tokenizes questions, finds their passages and reads them, batch by batch. Retrieval and reading
-   * share the tokens but not the states: retrieval encodes the question with `</s>`, reading
-   * without. With `abstains`, it abstains from a question without a passage; otherwise that is an
-   * error.
-   */
-  async *#reply<P extends PassageInput>(
-    texts: readonly string[],
-    find: (
-      asked: readonly TokenizedQuestion[],
-      positions: readonly number[],
-    ) => Promise<readonly ToRead<P>[]>,
-    options: ResolvedReadOptions,
-    abstains = false,
-  ): AsyncGenerator<Reply<P>, void> {
-    const { onText } = options;
-    for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
-      const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);
-      yield* await this.#lifetime.use(async () => {
-        const start = performance.now();
-        const replies = batch.map(() => abstention<P>());
-        const asked = batch.flatMap((text, position) => {
-          try {
-            return [{ position, question: tokenize(this.#model, [text])[0]! }];
-          } catch (error) {
-            if (!(error instanceof InputError)) throw error;
-            replies[position] = { ...abstention<P>(), error };
-            return [];
-          }
-        });
-        const found = await find(
-          asked.map(({ question }) => question),
-          asked.map(({ position }) => first + position),
-        );
-        const middle = performance.now();
-        const rows = asked
-          .map((one, i) => ({ ...one, toRead: found[i]! }))
-          .filter(({ toRead }) => !(abstains && toRead.passages.length === 0));
-        const read = await this.#read(
-          rows.map(({ question }) => question),
-          rows.map(({ toRead }) => toRead),
-          {
-            ...options,
-            onText: onText && ((text, row) => onText(text, first + rows[row]!.position)),
-          },
-        );
-        for (const [row, reply] of read.entries()) replies[rows[row]!.position] = reply;
-        const times = {
-          retrieve: (middle - start) / batch.length,
-          read: (performance.now() - middle) / batch.length,
-        };
-        return replies.map((reply) => ({ ...reply, times }));
-      });
-    }
+  #hybrid(choice: boolean | HybridOptions = false): HybridOptions | undefined {
+    return chooseHybrid(choice, this.config.hybrid, this.folder);
   }
 }
 
@@ -1047,74 +711,14 @@ const notLoaded = (): InputError =>
     remedy: "write await ReAtt.load(MODEL)",
   });
 
-const hitOf = ({ passage, score }: FoundPassage): Hit => ({ ...passage, score });
-
-/**
- * The retrieval score from that of a search. That of hybrid search is in another unit: divided by
- * lambda, the unit is that of the retrieval score. Undefined for a search by BM25 alone.
- */
-function retrievalScoreOf(
-  hybrid: HybridOptions | undefined,
-): (score: number) => number | undefined {
-  if (!hybrid) return (score) => score;
-  const { lambda } = hybrid;
-  return (score) => (lambda > 0 ? score / lambda : undefined);
-}
-
-const toRead = <P extends PassageInput>(passages: readonly P[]): ToRead<P> => ({
-  passages: passages.map((passage) => ({ passage })),
-});
-
-/** @throws the error of the question, if it has one */
-async function onlyReply<P extends PassageInput>(
-  replies: AsyncGenerator<Reply<P>, void>,
-): Promise<Reply<P>> {
-  const { value } = await replies.next();
-  if (value!.error) throw value!.error;
-  return value!;
-}
-
-/** @throws {InputError} unless `given` is a passage with an id */
-function idOfHit(given: unknown): string {
-  const { id } = (given ?? {}) as { readonly id?: unknown };
+/** @throws {InputError} unless `hit` is a passage with an id */
+function idOfHit(hit: unknown): string {
+  const { id } = (hit ?? {}) as { readonly id?: unknown };
   if (typeof id === "string") return id;
   throw new InputError({
     where: "hit",
     expected: "a hit of retrieve, or another object with the id of a passage",
-    got: given === undefined ? "nothing" : excerpt(given),
+    got: hit === undefined ? "nothing" : excerpt(hit),
     remedy: "give a hit",
   });
-}
-
-const hybridPhrases = (granularity: string): InputError =>
-  new InputError({
-    where: "hybrid",
-    expected: 'granularity "passage", because hybrid search ranks passages',
-    got: JSON.stringify(granularity),
-    remedy: "give that granularity, or leave hybrid out",
-  });
-
-const noPhraseQueries = (folder: string, index: string): InputError =>
-  new InputError({
-    where: folder,
-    expected: "a model with phrase queries",
-    got: "one without",
-    remedy:
-      `train them: reatt train phrases --model ${folder} --index ${index} ` +
-      "--data QUESTIONS.jsonl --out DIR",
-  });
-
-const notInIndex = (id: string, directory: string): InputError =>
-  new InputError({
-    where: "hit",
-    expected: `a passage of ${directory}`,
-    got: `the id ${excerpt(id)}`,
-    remedy: "give a hit of a search in this index",
-  });
-
-/** @throws {InputError} unless `given` is an open index that this model can search */
-function checkIndex(given: unknown, model: SearchingModel): asserts given is TokenIndex {
-  checkOpenIndex(given, ["searchBatch", "snapshot"]);
-  const { directory, header } = given as TokenIndex;
-  checkModel(directory, header, model);
 }

@@ -32,8 +32,8 @@ import { readRecord } from "../sync/record.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
 import type { Passage } from "../text/passage.ts";
 import { passageIds, passagePrompt, questionPrompt, tokensOver } from "../text/prompts.ts";
-import type { ADD, INDEX, SYNC } from "./indexing-options.ts";
 import { type LoadedModel, passageKeyModel } from "./loaded-model.ts";
+import type { ADD, INDEX, SYNC } from "./options.ts";
 
 /** Builds an index. */
 export async function build(

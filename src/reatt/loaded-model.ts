@@ -1,9 +1,12 @@
 /** A model in memory, and what indexing, retrieving and reading share. */
 
 import type { TokenizedQuestion } from "../decoder/answers.ts";
+import type { ReaderSession } from "../decoder/reader-session.ts";
 import type { Retriever } from "../encoder/open-retriever.ts";
 import { encodePassageKeys, type PassageKeyModel } from "../encoder/passage-keys.ts";
 import { encodeSequences } from "../encoder/retriever-session.ts";
+import type { StateCache } from "../encoder/state-cache.ts";
+import type { Lifetime } from "../io/lifetime.ts";
 import { type ModelConfig, vectorSize } from "../model/config.ts";
 import { exactScore } from "../retrieval/scoring/exact-score.ts";
 import type { SearchingModel } from "../retrieval/searching-model.ts";
@@ -11,13 +14,19 @@ import type { PassageInput } from "../text/passage.ts";
 import { retrievalQuestionIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 
-export interface LoadedModel {
+/** It holds native memory. */
+export interface LoadedModel extends AsyncDisposable {
   readonly folder: string;
   readonly config: ModelConfig;
   readonly tokenizer: Tokenizer;
   readonly retriever: Retriever;
   /** What decides whether the model can search an index. */
   readonly searching: SearchingModel & { readonly statesFingerprint: string };
+  /** Opened at the first call, because the reader has most of the weights. */
+  reader(): Promise<ReaderSession>;
+  /** The states of passages that several questions find. */
+  readonly states: StateCache;
+  readonly lifetime: Lifetime;
 }
 
 /** What makes the keys of passages. */
@@ -27,11 +36,10 @@ export const passageKeyModel = ({
   retriever,
 }: LoadedModel): PassageKeyModel => ({ config, tokenizer, encoder: retriever.encoder });
 
-export const tokenize = (
-  { tokenizer }: LoadedModel,
-  questions: readonly string[],
-): TokenizedQuestion[] =>
-  questions.map((text) => ({ text, ids: retrievalQuestionIds(tokenizer, text) }));
+export const tokenize = ({ tokenizer }: LoadedModel, text: string): TokenizedQuestion => ({
+  text,
+  ids: retrievalQuestionIds(tokenizer, text),
+});
 
 export function encodeQuestions(
   { config, retriever }: LoadedModel,

@@ -1,0 +1,193 @@
+/** Answers questions: finds passages in an index, or takes those of the caller, and reads them. */
+
+import {
+  type AnsweringModel,
+  abstention,
+  answerFromPassages,
+  type PassageToRead,
+  type Reply,
+  type ResolvedReadOptions,
+  type TokenizedQuestion,
+  type ToRead,
+} from "../decoder/answers.ts";
+import { retrievalUtilities, type UTILITY_OPTIONS } from "../decoder/retrieval-utility.ts";
+import { InputError } from "../io/errors.ts";
+import { PASSAGES_READ } from "../options/library-options.ts";
+import type { Resolved } from "../options/option.ts";
+import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
+import type { FoundPassage } from "../retrieval/rank.ts";
+import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import type { PassageInput } from "../text/passage.ts";
+import { type LoadedModel, scorePassages, tokenize } from "./loaded-model.ts";
+import type { ANSWER } from "./options.ts";
+import { find, type Hit, hitOf } from "./retrieving.ts";
+
+/** Questions of a batch share a pass over the index and each step of the decoder. */
+const QUESTIONS_PER_BATCH = 16;
+
+/** Finds the passages of questions in an index, and reads them. */
+export function answers(
+  model: LoadedModel,
+  questions: readonly string[],
+  index: TokenIndex,
+  options: Resolved<typeof ANSWER>,
+): AsyncGenerator<Reply<Hit>, void> {
+  const { maxPassageTokens } = index.header;
+  const { hybrid: stored, answerPassages = PASSAGES_READ } = model.config;
+  const { topK = answerPassages } = options;
+  const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, model.folder);
+  // One more than is read: a calibration compares the best passage with the next.
+  const request = { ...options, topK: topK + 1, hybrid, withStates: true, withSimilarity: true };
+  const retrievalScore = retrievalScoreOf(hybrid);
+  const readable = (own: FoundPassage): PassageToRead<Hit> => ({
+    passage: hitOf(own),
+    score: retrievalScore(own.score),
+    states: own.states,
+  });
+  const passagesOf = async (batch: readonly TokenizedQuestion[]) =>
+    (await find(model, batch, index, request)).map((found): ToRead<Hit> => {
+      const similarities = found.map(({ similarity }) => similarity!);
+      return {
+        passages: found.slice(0, topK).map(readable),
+        match: { similarities: similarities.slice(0, topK), next: similarities[topK] },
+      };
+    });
+  const reading = { ...options, maxPassageTokens, abstains: true };
+  return replies(model, questions, passagesOf, reading);
+}
+
+/**
+ * The retrieval score from that of a search. That of hybrid search is in another unit: divided by
+ * lambda, the unit is that of the retrieval score. Undefined for a search by BM25 alone.
+ */
+function retrievalScoreOf(
+  hybrid: HybridOptions | undefined,
+): (score: number) => number | undefined {
+  if (!hybrid) return (score) => score;
+  const { lambda } = hybrid;
+  return (score) => (lambda > 0 ? score / lambda : undefined);
+}
+
+/** Reads the answers to questions from a list of passages for each. */
+export function readings<P extends PassageInput>(
+  model: LoadedModel,
+  questions: readonly string[],
+  lists: readonly (readonly P[])[],
+  options: ResolvedReadOptions,
+): AsyncGenerator<Reply<P>, void> {
+  const toRead = (position: number): ToRead<P> => ({
+    passages: lists[position]!.map((passage) => ({ passage })),
+  });
+  const passagesOf: PassagesOf<P> = async (_, positions) => positions.map(toRead);
+  return replies(model, questions, passagesOf, { ...options, abstains: false });
+}
+
+/** @throws the error of the question, if it has one */
+export async function onlyReply<P extends PassageInput>(
+  all: AsyncGenerator<Reply<P>, void>,
+): Promise<Reply<P>> {
+  const { value } = await all.next();
+  if (value!.error) throw value!.error;
+  return value!;
+}
+
+/** How much more probable each passage makes one of some answers than no passage. */
+export async function utilities(
+  model: LoadedModel,
+  question: string,
+  accepted: readonly string[],
+  passages: readonly PassageInput[],
+  options: Resolved<typeof UTILITY_OPTIONS>,
+): Promise<number[]> {
+  const reading = await answeringModel(model);
+  return retrievalUtilities(reading, tokenize(model, question), accepted, passages, options);
+}
+
+/** What is read for each question of a batch; `positions` are those among all questions. */
+type PassagesOf<P extends PassageInput> = (
+  batch: readonly TokenizedQuestion[],
+  positions: readonly number[],
+) => Promise<readonly ToRead<P>[]>;
+
+interface ReplyOptions extends ResolvedReadOptions {
+  /** Whether a question without a passage is abstained from; otherwise that is an error. */
+  readonly abstains: boolean;
+}
+
+/** Answers questions batch by batch. */
+async function* replies<P extends PassageInput>(
+  model: LoadedModel,
+  questions: readonly string[],
+  passagesOf: PassagesOf<P>,
+  options: ReplyOptions,
+): AsyncGenerator<Reply<P>, void> {
+  for (let first = 0; first < questions.length; first += QUESTIONS_PER_BATCH) {
+    const batch = questions.slice(first, first + QUESTIONS_PER_BATCH);
+    yield* await model.lifetime.use(() => repliesOfBatch(model, batch, first, passagesOf, options));
+  }
+}
+
+/**
+ * Tokenizes the questions of a batch, finds their passages and reads them. Retrieval and reading
+ * share the tokens but not the states: retrieval encodes the question with `</s>`, reading without.
+ *
+ * @param first the position of the first question among all
+ */
+async function repliesOfBatch<P extends PassageInput>(
+  model: LoadedModel,
+  batch: readonly string[],
+  first: number,
+  passagesOf: PassagesOf<P>,
+  { abstains, onText, ...options }: ReplyOptions,
+): Promise<Reply<P>[]> {
+  const start = performance.now();
+  const results = batch.map((): Omit<Reply<P>, "times"> => abstention());
+  const questions = batch.flatMap((text, position) => {
+    try {
+      return [{ position, question: tokenize(model, text) }];
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      results[position] = { ...abstention<P>(), error };
+      return [];
+    }
+  });
+  const found = await passagesOf(
+    questions.map(({ question }) => question),
+    questions.map(({ position }) => first + position),
+  );
+  const middle = performance.now();
+  const rows = questions
+    .map((one, i) => ({ ...one, toRead: found[i]! }))
+    .filter(({ toRead }) => !(abstains && toRead.passages.length === 0));
+  const texts =
+    onText && ((text: string, row: number) => onText(text, first + rows[row]!.position));
+  // Without a question, the reader is not opened.
+  const read =
+    rows.length === 0
+      ? []
+      : await answerFromPassages(
+          await answeringModel(model),
+          rows.map(({ question }) => question),
+          rows.map(({ toRead }) => toRead),
+          { ...options, onText: texts },
+        );
+  for (const [row, reply] of read.entries()) results[rows[row]!.position] = reply;
+  const times = {
+    retrieve: (middle - start) / batch.length,
+    read: (performance.now() - middle) / batch.length,
+  };
+  return results.map((reply) => ({ ...reply, times }));
+}
+
+async function answeringModel(model: LoadedModel): Promise<AnsweringModel> {
+  const { config, tokenizer, states } = model;
+  return {
+    config,
+    tokenizer,
+    encoder: model.retriever.encoder,
+    reader: await model.reader(),
+    states,
+    scorePassages: (question, passages, options) =>
+      scorePassages(model, question, passages, options),
+  };
+}
