@@ -80,7 +80,8 @@ export class ReattRetriever extends BaseRetriever {
     return hits.map(
       ({ id, text, metadata, ...others }) =>
         new Document({
-          ...{ id, pageContent: text },
+          id,
+          pageContent: text,
           metadata: {
             ...(metadata?._source !== undefined && { source: metadata._source }),
             ...others,

@@ -107,7 +107,9 @@ async function* phrasesOf({
   const texts = questions.map(({ question }) => question);
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH)
     yield* await model.phrases(texts.slice(first, first + QUESTIONS_PER_BATCH), index, {
-      ...{ ...options, granularity, topK },
+      ...options,
+      granularity,
+      topK,
     });
 }
 

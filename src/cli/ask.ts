@@ -20,7 +20,11 @@ const PROMPT = "> ";
 
 export const askCommand = defineCommand({
   options: {
-    ...{ model: MODEL, index: INDEX, ...WHERE_OPTION, ...READING, topK: ANSWER_TOP_K },
+    model: MODEL,
+    index: INDEX,
+    ...WHERE_OPTION,
+    ...READING,
+    topK: ANSWER_TOP_K,
     ...ENGINE_OPTIONS,
   },
   example: "reatt ask --index index",
@@ -48,7 +52,10 @@ async function askLines(
   signal: AbortSignal,
 ): Promise<void> {
   const lines = createInterface({
-    ...{ input: process.stdin, output: process.stderr, terminal, prompt: PROMPT },
+    input: process.stdin,
+    output: process.stderr,
+    terminal,
+    prompt: PROMPT,
     signal,
   });
   let running: AbortController | undefined;

@@ -74,7 +74,8 @@ export const benchmarkCommand = defineCommand({
     const development =
       tuning && (await searchAll(tuning, { ...retrievers, stored: undefined }, signal));
     const tuned = development && {
-      ...{ split: tune!, queries: tuning.size },
+      split: tune!,
+      queries: tuning.size,
       ...tuneOn(development, tuning, retrievers.bm25),
     };
     const counts = { split, queries: qrels.size, passages: index.passageCount, topK };

@@ -46,7 +46,9 @@ const OPTIONS = {
     defaultText: "with unanswerable questions, what loses 5 % of the right answers; else none",
   }),
   json: JSON_OBJECT,
-  ...{ maxAnswerTokens, maxInputTokens, extractive },
+  maxAnswerTokens,
+  maxInputTokens,
+  extractive,
 };
 
 /** The answers so far, in the folder `--out`. It is removed at the end. */
@@ -104,7 +106,9 @@ async function calibrate(
     answered.map(({ group }) => group),
   );
   const rated = answered.map(({ correct, answerable }, i) => ({
-    ...{ confidence: crossValidated[i]!, correct, answerable },
+    confidence: crossValidated[i]!,
+    correct,
+    answerable,
   }));
   const unanswerable = answered.filter(({ answerable }) => !answerable).length;
   const chosen = threshold ?? (unanswerable > 0 ? rounded(thresholdFor(rated)) : undefined);

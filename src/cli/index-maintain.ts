@@ -29,7 +29,9 @@ export const addCommand = defineCommand({
     const progress = startBuildProgress(total);
     await using index = await model
       .add(readPassages(corpus.file, signal), {
-        ...{ directory, wait, signal },
+        directory,
+        wait,
+        signal,
         onProgress: progress.report,
       })
       .finally(progress.stop);

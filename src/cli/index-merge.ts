@@ -21,7 +21,11 @@ export const mergeCommand = defineCommand({
     const infos = await Promise.all(shards.map(indexInfo));
     const progress = startBuildProgress(infos.reduce((sum, { passages }) => sum + passages, 0));
     await mergeShards(shards, {
-      ...{ directory, bits, replace, wait, signal },
+      directory,
+      bits,
+      replace,
+      wait,
+      signal,
       onProgress: progress.report,
     }).finally(progress.stop);
     const { passages, tokens } = await indexInfo(directory);

@@ -19,7 +19,10 @@ const { port, writable: _, ...serverOptions } = SERVER_OPTIONS;
 
 export const mcpCommand = defineCommand({
   options: {
-    ...{ model: MODEL, index: INDEX, ...serverOptions, ...ENGINE_OPTIONS },
+    model: MODEL,
+    index: INDEX,
+    ...serverOptions,
+    ...ENGINE_OPTIONS,
     port: withDerivedDefault(port, "standard input and output, without HTTP"),
   },
   example: "reatt mcp --index index",

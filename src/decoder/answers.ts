@@ -258,7 +258,11 @@ export function readingInput(
 
 /** The reply to a question without any passage to read. */
 export const abstention = <P extends PassageInput>(): Omit<Reply<P>, "times"> => ({
-  ...{ answer: "", tokenIds: [], confidence: 0, abstained: true, passages: [] },
+  answer: "",
+  tokenIds: [],
+  confidence: 0,
+  abstained: true,
+  passages: [],
 });
 
 function fusionReply<P extends PassageInput>(

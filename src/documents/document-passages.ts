@@ -35,7 +35,10 @@ export function* documentPassages(
   options: SplitOptions,
 ): Generator<Passage, void> {
   const passage = (number: string, { title, text, ...where }: SplitPassage): Passage => ({
-    ...{ id: id + number, title, text, document: name },
+    id: id + number,
+    title,
+    text,
+    document: name,
     metadata: { ...(source !== undefined && ownFields(source, where)), ...document.metadata },
   });
   const pieces = splitDocument(document, options);

@@ -24,7 +24,9 @@ export async function relationshipsOf(container: Container, part: string): Promi
   return [...find(root, "Relationship")]
     .filter(({ attributes }) => attributes.TargetMode !== "External")
     .map(({ attributes: { Id: id = "", Type: type = "", Target: target = "" } }) => ({
-      ...{ id, type: type.slice(type.lastIndexOf("/") + 1), target: resolvePart(part, target) },
+      id,
+      type: type.slice(type.lastIndexOf("/") + 1),
+      target: resolvePart(part, target),
     }));
 }
 

@@ -187,7 +187,9 @@ function passageOfRecord(value: unknown, line: number, budget: Budget): Passage 
   const isEmpty = TEXT_NAMES.some((name) => fields[name] === "");
   const parent = identifier(document);
   return {
-    ...{ id, title, text: text ?? (isEmpty ? "" : linesOf(fields, budget)) },
+    id,
+    title,
+    text: text ?? (isEmpty ? "" : linesOf(fields, budget)),
     ...(parent !== undefined && { document: parent }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };

@@ -122,7 +122,10 @@ function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void
 }
 
 const wholePart = (block: Block, words: number): Part => ({
-  ...{ block, words, start: 0, end: block.text.length },
+  block,
+  words,
+  start: 0,
+  end: block.text.length,
 });
 
 /** The units of a block that stay whole while they fit: sentences of a text, lines of others. */
@@ -224,7 +227,10 @@ function dividedPart({ block, start, end, words }: Part, count: number): Part[][
   const sentences = lines.length > 1 ? lines : [...sentenceUnits(text)];
   const smaller = words > 1 ? [...wordUnits(text, whole)] : (halvesOf(text, whole) ?? []);
   const parts = (sentences.length > 1 ? sentences : smaller).map((unit) => ({
-    ...{ block, words: unit.words, start: start + unit.start, end: start + unit.end },
+    block,
+    words: unit.words,
+    start: start + unit.start,
+    end: start + unit.end,
   }));
   return parts.length > 1 ? dividedInto(parts, count) : [];
 }

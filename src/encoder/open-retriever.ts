@@ -32,7 +32,9 @@ export async function openRetriever(
     config.queryEncoder ? openRetrieverSession(config, options, querySide) : undefined,
   ]);
   return {
-    ...{ fingerprint: identity, encoder, queryEncoder },
+    fingerprint: identity,
+    encoder,
+    queryEncoder,
     async [Symbol.asyncDispose]() {
       for (const session of new Set([encoder, queryEncoder])) await session[Symbol.asyncDispose]();
     },

@@ -25,8 +25,8 @@ import { storeInConfig } from "./store-config.ts";
  * const none = { weight: 0, curvature: 0, mean: 0, deviation: 1 };
  * const signals = {
  *   likelihood: { weight: 1, curvature: 0, mean: -0.5, deviation: 0.4 },
- *   ...{ margin: none, attention: none, length: none, quoted: none },
- *   ...{ similarity: none, lead: none, unmatched: none },
+ *   margin: none, attention: none, length: none, quoted: none,
+ *   similarity: none, lead: none, unmatched: none,
  * };
  * await storeCalibration("models/reatt-mini", { intercept: 0, signals, threshold: 0.1 }, out);
  * ```

@@ -153,7 +153,9 @@ function keysOf(
   const pack = (states: Float32Array) => packStates(states, sharedWidth(config));
   const encode: BuildOptions["encode"] = (passages, onProgress, { known, add }) =>
     encodePassageKeys(passageKeyModel(model), passages, {
-      ...{ ...shared, onProgress, known },
+      ...shared,
+      onProgress,
+      known,
       onRun: ({ positions, keys, states }) => add(positions, keys, states?.map(pack)),
     });
   // A whole passage with fewer keys is not cut, so it need not be tokenized again.

@@ -22,8 +22,11 @@ export interface ClientLimits {
 }
 
 const CLIENT_LIMITS: ClientLimits = {
-  ...{ head: 10_000, request: 30_000, reply: 30_000 },
-  ...{ idle: 15_000, check: 2_000 },
+  head: 10_000,
+  request: 30_000,
+  reply: 30_000,
+  idle: 15_000,
+  check: 2_000,
 };
 const MAX_CONNECTIONS = 1_000;
 /** A request that was sent before a stop arrives within this time, and is answered. */

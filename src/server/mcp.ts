@@ -40,7 +40,9 @@ export function createMcpServer({ service, report, version, timeout }: McpOption
   server.registerTool(
     "search",
     {
-      ...{ title: "Search", annotations, outputSchema: RETRIEVAL },
+      title: "Search",
+      annotations,
+      outputSchema: RETRIEVAL,
       description: "Finds the best passages of the user's documents for a question.",
       inputSchema: asSent({
         ...RETRIEVE_REQUEST,
@@ -55,7 +57,9 @@ export function createMcpServer({ service, report, version, timeout }: McpOption
   server.registerTool(
     "answer",
     {
-      ...{ title: "Answer", annotations, outputSchema: REPLY },
+      title: "Answer",
+      annotations,
+      outputSchema: REPLY,
       description:
         "Answers a question from the user's documents: a short answer with its confidence and the " +
         "passages that it comes from.",
@@ -69,7 +73,9 @@ export function createMcpServer({ service, report, version, timeout }: McpOption
   server.registerTool(
     "read",
     {
-      ...{ title: "Read", annotations, outputSchema: REPLY },
+      title: "Read",
+      annotations,
+      outputSchema: REPLY,
       description: "Answers a question from the passages of the request.",
       inputSchema: asSent(READ_REQUEST),
     },

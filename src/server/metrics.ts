@@ -28,24 +28,34 @@ export function createMetrics(gauges: () => Gauges): Metrics {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
-    ...{ name: "reatt_requests_total", help: "Requests by route and status.", registers },
+    name: "reatt_requests_total",
+    help: "Requests by route and status.",
+    registers,
     labelNames: ["route", "status"],
   });
   const running = new Gauge({
-    ...{ name: "reatt_requests_running", help: "Requests that are not answered yet.", registers },
+    name: "reatt_requests_running",
+    help: "Requests that are not answered yet.",
+    registers,
   });
   const duration = new Histogram({
-    ...{ name: "reatt_request_seconds", help: "Time of requests by route.", registers },
+    name: "reatt_request_seconds",
+    help: "Time of requests by route.",
+    registers,
     labelNames: ["route"],
     buckets: SECONDS,
   });
   const batches = new Histogram({
-    ...{ name: "reatt_batch_size", help: "Requests that ran together.", registers },
+    name: "reatt_batch_size",
+    help: "Requests that ran together.",
+    registers,
     buckets: BATCH_SIZES,
   });
   const gauge = (name: string, help: string, value: (now: Gauges) => number): void => {
     new Gauge({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       collect() {
         this.set(value(gauges()));
       },

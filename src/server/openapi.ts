@@ -43,7 +43,10 @@ export function describeApi(
 
 function describeRoute({ path, summary, body, response, streams }: RouteDescription): object {
   const parameters = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
-    ...{ name, in: "path", required: true, schema: { type: "string" } },
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
   }));
   const json = { "application/json": { schema: schemaOf(response) } };
   const events = {

@@ -17,7 +17,8 @@ const passage = {
 };
 
 const passageToJson = ({ title, text, document, metadata }: Passage) => ({
-  ...{ title, text },
+  title,
+  text,
   ...(document !== undefined && { document }),
   ...(metadata !== undefined && { metadata: metadata as z.output<typeof METADATA> }),
 });
@@ -96,7 +97,11 @@ export function replyToJson(
   { answer, tokenIds, confidence, abstained, error, passages }: Reply<Passage & Partial<Hit>>,
 ): z.output<typeof REPLY> {
   return {
-    ...{ id, answer, tokenIds: [...tokenIds], confidence, abstained },
+    id,
+    answer,
+    tokenIds: [...tokenIds],
+    confidence,
+    abstained,
     ...(error && { error: error.message }),
     passages: passages.map((passage) => ({
       id: passage.id,
@@ -112,9 +117,13 @@ export function replyToJson(
 /** The phrases of a question as `reatt answer --reader none --json` prints them. */
 export function phrasesToJson(id: string, phrases: readonly Phrase[]): object {
   return {
-    ...{ id, answer: phrases[0]?.answer ?? "" },
+    id,
+    answer: phrases[0]?.answer ?? "",
     passages: phrases.map(({ answer, span, ...hit }) => ({
-      ...{ id: hit.id, answer, score: hit.score, span },
+      id: hit.id,
+      answer,
+      score: hit.score,
+      span,
       ...passageToJson(hit),
     })),
   };

@@ -48,7 +48,14 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const report = errorReporter(log);
   const mcp = createMcpHandler(() => createMcpServer({ service, report, version, timeout }));
   const app = createApp({
-    ...{ service, metrics, log, report, version, isKey, writable, timeout },
+    service,
+    metrics,
+    log,
+    report,
+    version,
+    isKey,
+    writable,
+    timeout,
     hostNames: [host, ...options.allowedHost],
     mcp: mcp.fetch,
   });

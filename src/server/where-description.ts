@@ -7,9 +7,15 @@ const condition = { $ref: "#/$defs/Where" };
 const comparison = {
   type: "object",
   properties: {
-    ...{ eq: value, ne: value, in: { type: "array", items: value } },
-    ...{ gt: ordered, gte: ordered, lt: ordered, lte: ordered },
-    ...{ contains: { type: "string" }, exists: { type: "boolean" } },
+    eq: value,
+    ne: value,
+    in: { type: "array", items: value },
+    gt: ordered,
+    gte: ordered,
+    lt: ordered,
+    lte: ordered,
+    contains: { type: "string" },
+    exists: { type: "boolean" },
   },
   additionalProperties: false,
 };

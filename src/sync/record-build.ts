@@ -52,7 +52,9 @@ export async function recordBuild(
   await using _ = await lockDirectory(syncFolder(directory));
   const indexed = files.filter(({ name }) => ids.get(fileId(name))!.length > 0);
   await writeRecord(directory, {
-    ...{ format: "reatt-sync", version: 1, folder: root },
+    format: "reatt-sync",
+    version: 1,
+    folder: root,
     splitting: splittingOf(options),
     generation: (await readManifest(directory)).generation,
     files: Object.fromEntries(

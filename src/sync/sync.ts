@@ -130,7 +130,10 @@ async function apply(
   const next = new Map<string, FileRecord>([...known, ...unchanged]);
   const record = (generation: number) =>
     writeRecord(directory, {
-      ...{ format: "reatt-sync", version: 1, folder: root, generation },
+      format: "reatt-sync",
+      version: 1,
+      folder: root,
+      generation,
       splitting: splittingOf(options),
       files: Object.fromEntries(next),
     });

@@ -116,7 +116,10 @@ export async function readQuestions(file: string, signal?: AbortSignal): Promise
     const passageId = identifier(record.passage_id);
     const provenance = optionalProvenance(record, where);
     questions.push({
-      ...{ id, question, ...(answers && { answers }), ...(passageId && { passageId }) },
+      id,
+      question,
+      ...(answers && { answers }),
+      ...(passageId && { passageId }),
       ...(provenance && { provenance }),
     });
   }

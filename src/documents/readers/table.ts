@@ -76,7 +76,8 @@ export async function* tableDocuments(
   const place = where ? { place: where.place } : {};
   for (const { cells, lines } of head.titles)
     yield {
-      ...{ record: record(lines[0]), title: "" },
+      record: record(lines[0]),
+      title: "",
       blocks: [{ text: cells.join(" ").trim(), headings: [], lines: [[0, lines[0]]], ...place }],
     };
   let number = 0;
@@ -89,7 +90,9 @@ export async function* tableDocuments(
     const block = { headings: [], ...place };
     const metadata = typed(document.metadata, names, cells, types);
     const marked = Array.from(document.blocks, ({ text, kind }) => ({
-      ...{ ...block, text, kind },
+      ...block,
+      text,
+      kind,
       lines: linesOf(text, lines),
     }));
     yield { ...document, metadata, blocks: marked };

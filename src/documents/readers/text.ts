@@ -33,7 +33,9 @@ function block(lines: readonly string[], first: number): Block {
   const text = lines.join("\n");
   const kind = kindOf(lines);
   return {
-    ...{ text, ...(kind && { kind }), headings: [] },
+    text,
+    ...(kind && { kind }),
+    headings: [],
     lines: [...consecutiveLines(text, first)],
   };
 }
