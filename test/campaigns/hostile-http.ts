@@ -5,20 +5,22 @@
  *     npx tsx test/campaigns/hostile-http.ts --count 5000 --seed 1
  *
  * Each must be answered or closed within the limits, and the server must answer others meanwhile
- * and stop in the end.
+ * and stop in the end. The first campaign had 5,000 connections.
  */
 
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRandom, type Random } from "../../src/math/random.ts";
 import { startTestServer } from "../server/support.ts";
-import { campaignOptions, collectFailures, finish, startProgress } from "./campaign.ts";
+import { Failed, runCampaign, type Tries } from "./campaign.ts";
 
 const LIMITS = { head: 1_500, request: 2_000, reply: 1_500, idle: 1_500, check: 100 };
 /** Milliseconds after which a connection counts as hung. */
 const HUNG_MS = 15_000;
 const TOGETHER = 50;
-const MAX_BYTES = 1.5e9;
+/** Connections between two requests of another client. */
+const CHECK_EVERY = 50;
+const STOP_MS = 60_000;
 
 const METHODS = [
   "GET",
@@ -74,31 +76,40 @@ const BODIES = [
 /** What a client does after its bytes. */
 const ENDINGS = ["wait", "wait", "wait", "half close", "leave", "reset", "read nothing"] as const;
 
-const { count, seed } = campaignOptions(300);
-const progress = startProgress("connections", count);
-const failures = collectFailures();
-const counts = { connections: 0, answered: 0, closed: 0, hung: 0, ended: 0, "over memory": 0 };
-const server = await startTestServer({ clientLimits: LIMITS, writable: true });
-const port = Number(new URL(server.url).port);
-process.on("uncaughtException", (error) => {
-  counts.ended++;
-  failures.add("the process would have ended", error);
+await runCampaign({
+  script: import.meta.url,
+  unit: "connections",
+  standardCount: 300,
+  hungAfter: 60,
+  maxBytes: 1.5e9,
+  together: TOGETHER,
+  open: ({ seed }) => connections(seed),
 });
 
-for (let first = 0; first < count; first += TOGETHER) {
-  const numbers = Array.from({ length: Math.min(TOGETHER, count - first) }, (_, i) => first + i);
-  await Promise.all([...numbers.map(attack), checkOthers(first)]);
-  if (process.memoryUsage.rss() > MAX_BYTES) counts["over memory"]++;
-  counts.connections += numbers.length;
-  progress(counts.connections);
+async function connections(seed: number): Promise<Tries> {
+  const counts = { answered: 0, closed: 0, "requests of others": 0 };
+  const server = await startTestServer({ clientLimits: LIMITS, writable: true });
+  const port = Number(new URL(server.url).port);
+  return {
+    async attempt(number) {
+      const others = number % CHECK_EVERY === 0 ? askOther(server.url) : undefined;
+      const received = await attack(port, createRandom(seed, "hostile http", number));
+      counts[received > 0 ? "answered" : "closed"]++;
+      if (others) counts["requests of others"]++;
+      await others;
+    },
+    async close() {
+      const limit = new AbortController();
+      const hung = sleep(STOP_MS, "hung", limit).catch(() => "stopped");
+      if ((await Promise.race([server.close(), hung])) === "hung")
+        throw new Failed("hung", `the stop has not ended after ${STOP_MS} ms`);
+      limit.abort();
+      const defects = server.lines.filter(({ level }) => level === "error");
+      if (defects.length > 0) throw new Error(JSON.stringify(defects.map(({ fields }) => fields)));
+      return counts;
+    },
+  };
 }
-if (counts["over memory"] > 0) failures.add("memory", `more than ${MAX_BYTES} bytes`);
-const defects = server.lines.filter(({ level }) => level === "error");
-for (const { fields } of defects) failures.add("a defect", JSON.stringify(fields));
-const stopping = await Promise.race([server.close(), sleep(60_000, "hung", { ref: false })]);
-if (stopping === "hung") failures.add("the stop", "it has not ended after 60 s");
-finish(counts, failures);
-process.exit();
 
 function requestOf(random: Random): Buffer {
   const one = <Item>(items: readonly Item[]): Item => items[random.integer(items.length)]!;
@@ -118,8 +129,8 @@ function requestOf(random: Random): Buffer {
   return random.integer(3) === 0 ? bytes.subarray(0, random.integer(bytes.length + 1)) : bytes;
 }
 
-async function attack(number: number): Promise<void> {
-  const random = createRandom(seed, "hostile http", number);
+/** Sends a random request and waits for the end of its connection. @returns bytes of the reply */
+async function attack(port: number, random: Random): Promise<number> {
   const bytes = requestOf(random);
   const pieces = 1 + random.integer(3);
   const ending = ENDINGS[random.integer(ENDINGS.length)]!;
@@ -139,24 +150,19 @@ async function attack(number: number): Promise<void> {
   if (ending === "reset") socket.resetAndDestroy();
   if (ending === "read nothing") setTimeout(() => socket.resume(), 3_000).unref();
   const limit = new AbortController();
-  const outcome = await Promise.race([
-    closed,
-    sleep(HUNG_MS, "hung", { signal: limit.signal }).catch(() => "closed"),
-  ]);
+  const hung = sleep(HUNG_MS, "hung", limit).catch(() => "closed");
+  const outcome = await Promise.race([closed, hung]);
   limit.abort();
-  if (outcome === "hung") {
-    counts.hung++;
-    failures.add(`connection ${number}`, `open after ${HUNG_MS} ms: ${JSON.stringify(`${bytes}`)}`);
-    socket.destroy();
-  } else counts[received > 0 ? "answered" : "closed"]++;
+  socket.destroy();
+  if (outcome === "hung")
+    throw new Failed("hung", `open after ${HUNG_MS} ms: ${JSON.stringify(`${bytes}`)}`);
+  return received;
 }
 
 /** Other clients get their answers. */
-async function checkOthers(number: number): Promise<void> {
-  const response = await fetch(`${server.url}/healthz`, {
-    signal: AbortSignal.timeout(HUNG_MS),
-  }).catch((error: unknown) => error as Error);
-  if (response instanceof Response && response.status === 200) return;
-  const got = response instanceof Response ? `status ${response.status}` : response;
-  failures.add(`another client beside ${number}`, got);
+async function askOther(url: string): Promise<void> {
+  const limit = AbortSignal.timeout(HUNG_MS);
+  const response = await fetch(`${url}/healthz`, { signal: limit });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`another client: ${response.status} ${text}`);
 }

@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { killProcess, startScript } from "./campaign.ts";
+import { killProcess, startScript } from "./script-processes.ts";
 import type { TrainedRun } from "./training-process.ts";
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -1,12 +1,12 @@
 /**
- * A simulated disk for power cuts. `recordDisk` records what a program does to the files of a
- * folder; `Disk` replays a prefix of the record and says what survives a power cut after it.
+ * A simulated disk for power cuts and kills. `recordDisk` records what a program does to the files of a
+ * folder; `Disk` replays a prefix of the record and says what survives a fault after it.
  *
  * The recorder replaces functions of node:fs/promises in this process (`syncBuiltinESMExports`
  * changes the named imports too), so the code under test needs no hooks.
  */
 
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import fsp, { type FileHandle } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join, relative, resolve, sep } from "node:path";
@@ -52,7 +52,7 @@ export async function recordDisk(
   }
   const disk = new Disk(before);
   for (const change of changes) disk.apply(change);
-  if (!isDeepStrictEqual(disk.survivors("ordered"), readTree(root)))
+  if (!isDeepStrictEqual(disk.contents(), readTree(root)))
     throw new Error("the recorder has missed a change");
   return { before, changes };
 }
@@ -195,16 +195,29 @@ interface Folder {
 
 type Node = File | Folder;
 
+/** The lock of a writer, of which the disk keeps the name. */
+const LOCK = /^(writer\..+\.)\d+(\.lock)$/;
+
+/** Writes a tree to a new folder. Its locks are those of a process that has ended. */
+export function writeTree(tree: Tree, folder: string): void {
+  mkdirSync(folder);
+  for (const [name, child] of tree) {
+    const path = join(folder, name.replace(LOCK, "$11$2"));
+    if (Buffer.isBuffer(child)) writeFileSync(path, child);
+    else writeTree(child, path);
+  }
+}
+
 /**
- * What survives a power cut:
+ * What survives:
+ * - `killed`: everything that the process did before it was killed, and perhaps a part of what it
+ *   was writing
  * - `ordered`: everything that was written before it, as with the option `data=journal` of ext4
  * - `strict`: only what was synced, as POSIX promises: the data of a file by fsync of the file, a
  *   name by fsync of its directory
  * - `mixed`: what was synced, and a random part of the rest, in any order
  */
-export type Mode = "ordered" | "strict" | "mixed";
-
-export const MODES: readonly Mode[] = ["ordered", "strict", "mixed"];
+export type Mode = "killed" | "ordered" | "strict" | "mixed";
 
 export class Disk {
   readonly #root: Folder;
@@ -247,9 +260,23 @@ export class Disk {
     }
   }
 
-  /** What a power cut at this moment leaves. `random` is needed for `mixed`. */
-  survivors(mode: Mode, random?: Random): Tree {
-    return surviving(this.#root, mode, random);
+  /** What a fault at this moment leaves, in the middle of the change `next`. */
+  survivors(mode: Mode, random: Random, next?: Change): Tree {
+    if (mode !== "killed" || next?.kind !== "write") return surviving(this.#root, mode, random);
+    const file = this.#handles.get(next.handle) as File;
+    const { data } = file;
+    const part = next.data.subarray(0, random.integer(next.data.length + 1));
+    file.data = changed(data, { ...next, data: part });
+    try {
+      return surviving(this.#root, mode, random);
+    } finally {
+      file.data = data;
+    }
+  }
+
+  /** Everything that was done. */
+  contents(): Tree {
+    return surviving(this.#root, "ordered", undefined);
   }
 
   #node(path: string): Node {
@@ -298,7 +325,7 @@ function syncNode(node: Node): void {
 }
 
 function surviving(folder: Folder, mode: Mode, random: Random | undefined): Tree {
-  const names = new Map(mode === "ordered" ? folder.entries : folder.durable);
+  const names = new Map(mode === "ordered" || mode === "killed" ? folder.entries : folder.durable);
   if (mode === "mixed")
     for (const name of folder.pending)
       if (random!.integer(2) === 1) {
@@ -316,7 +343,7 @@ function surviving(folder: Folder, mode: Mode, random: Random | undefined): Tree
 }
 
 function survivingData(file: File, mode: Mode, random: Random | undefined): Buffer {
-  if (mode === "ordered") return file.data;
+  if (mode === "ordered" || mode === "killed") return file.data;
   if (mode === "strict") return file.durable;
   return file.pending
     .filter(() => random!.integer(2) === 1)

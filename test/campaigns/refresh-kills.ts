@@ -5,10 +5,11 @@
  *
  * The step of a swap of candidates depends on the duration of the search, so a killed run can end
  * with other weights than one that was not killed. But what it recorded must stay: the swaps, and
- * the losses of all steps that no later search can change. No process may be left.
+ * the losses of all steps that no later search can change. No process may be left. The first
+ * campaign had 12 kills.
  */
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -16,13 +17,7 @@ import { createRandom } from "../../src/math/random.ts";
 import { type MetricsRecord, readMetrics } from "../../src/training/report/metrics-log.ts";
 import { compileScript } from "../retrieval/index/write/compile-script.ts";
 import { writeSmallRun } from "../support/training.ts";
-import {
-  campaignFolder,
-  campaignOptions,
-  collectFailures,
-  finish,
-  startProgress,
-} from "./campaign.ts";
+import { campaignFolder, Failed, runCampaign, type Tries } from "./campaign.ts";
 import { runFor } from "./killed-run.ts";
 import type { TrainedRun } from "./training-process.ts";
 
@@ -44,59 +39,74 @@ interface Fixed {
   readonly losses: readonly MetricsRecord[];
 }
 
-const { count, seed } = campaignOptions(8);
-const random = createRandom(seed, "refresh kills");
-const folder = campaignFolder("refresh-kills");
-const progress = startProgress("refresh kills", count);
-const failures = collectFailures();
-const counts = { "refresh kills": 0, "beside a search": 0, "runs to the end": 0, swaps: 0 };
+await runCampaign({
+  script: import.meta.url,
+  unit: "kills",
+  standardCount: 8,
+  hungAfter: 120,
+  maxBytes: 1.5e9,
+  open: ({ seed }) => kills(seed),
+});
 
-const compiled = join(folder, "compiled");
-const script = await compileScript("test/campaigns/training-process.ts", compiled, [
-  SEARCH_PROCESS,
-]);
-const { dev: _, ...small } = await writeSmallRun(folder);
-const background = { refresh: "background", refreshSteps: REFRESH_STEPS } as const;
-const run: TrainedRun = {
-  kind: "train",
-  options: { ...small, ...background, iterations: 1, steps: STEPS, questions: 2 },
-  stepMilliseconds: STEP_MS,
-};
+async function kills(seed: number): Promise<Tries> {
+  const folder = campaignFolder("refresh-kills");
+  const script = await compileScript(
+    "test/campaigns/training-process.ts",
+    join(folder, "compiled"),
+    [SEARCH_PROCESS],
+  );
+  const { dev: _, ...small } = await writeSmallRun(folder);
+  const background = { refresh: "background", refreshSteps: REFRESH_STEPS } as const;
+  const run: TrainedRun = {
+    kind: "train",
+    options: { ...small, ...background, iterations: 1, steps: STEPS, questions: 2 },
+    stepMilliseconds: STEP_MS,
+  };
+  const counts = { "beside a search": 0, "runs to the end": 0, swaps: 0 };
+  let begun = 0;
+  let current = nextRun();
+  const start = performance.now();
+  await live(Infinity);
+  const milliseconds = performance.now() - start;
+  return {
+    async attempt(number) {
+      const random = createRandom(seed, "refresh kills", number);
+      while (await live(current.kills < KILLS_PER_RUN ? milliseconds * random.next() : Infinity));
+      current.kills++;
+      if (await endOfSearches(current.out)) counts["beside a search"]++;
+    },
+    async close() {
+      await live(Infinity);
+      return counts;
+    },
+  };
 
-const start = performance.now();
-await followRun(join(folder, "whole"), 0);
-const milliseconds = performance.now() - start;
-for (let number = 0; counts["refresh kills"] < count; number++) {
-  const kills = Math.min(KILLS_PER_RUN, count - counts["refresh kills"]);
-  try {
-    await followRun(join(folder, `${number}`), kills);
-  } catch (error) {
-    failures.add(`run ${number}, after kill ${counts["refresh kills"]}`, error);
+  function nextRun() {
+    return { out: join(folder, `${begun++}`), kills: 0, fixed: { swaps: [], losses: [] } as Fixed };
   }
-}
-finish(counts, failures);
 
-/** Kills a run up to `kills` times, and checks after each life what it had recorded before. */
-async function followRun(out: string, kills: number): Promise<void> {
-  let fixed: Fixed = { swaps: [], losses: [] };
-  let ended = false;
-  for (let life = 0; !ended; life++) {
-    const time = life < kills ? milliseconds * random.next() : Infinity;
-    ended = await runFor(time, script, run, out);
-    if (!ended) {
-      progress(++counts["refresh kills"]);
-      if (await endOfSearches(out)) counts["beside a search"]++;
-    }
+  /** Starts or resumes the run. @returns true if it ended before it was killed */
+  async function live(time: number): Promise<boolean> {
+    const { out, fixed } = current;
+    const ended = await runFor(time, script, run, out);
     const now = await recorded(out);
     checkKept(fixed, now);
-    fixed = now;
+    current.fixed = now;
+    if (!ended) return false;
+    current = nextRun();
+    counts["runs to the end"]++;
+    counts.swaps += now.swaps.length;
+    await checkStaleness(out, now);
+    rmSync(out, { recursive: true });
+    return true;
   }
-  counts["runs to the end"]++;
-  counts.swaps += fixed.swaps.length;
+}
+
+async function checkStaleness(out: string, { swaps }: Fixed): Promise<void> {
   const losses = await lossesOf(out);
   if (losses.length !== STEPS) throw new Error(`${losses.length} steps in the log`);
   for (const { step, staleness } of losses) {
-    const swap = fixed.swaps.findLast((swap) => swap.step < step);
+    const swap = swaps.findLast((swap) => swap.step < step);
     const expected = swap && step - 1 - swap.snapshot;
     if (staleness !== expected) throw new Error(`step ${step} has the staleness ${staleness}`);
   }
@@ -120,7 +130,10 @@ async function lossesOf(out: string): Promise<MetricsRecord[]> {
 /** A step that is logged but not in the checkpoint is done again, and may not be logged yet. */
 function checkKept(before: Fixed, now: Fixed): void {
   if (!isDeepStrictEqual(now.swaps.slice(0, before.swaps.length), before.swaps))
-    throw new Error(`swaps ${JSON.stringify(before.swaps)} became ${JSON.stringify(now.swaps)}`);
+    throw new Failed(
+      "lost",
+      `swaps ${JSON.stringify(before.swaps)} became ${JSON.stringify(now.swaps)}`,
+    );
   const later = new Map(now.losses.map((record) => [record.step, record]));
   for (const record of before.losses) {
     const again = later.get(record.step);

@@ -1,5 +1,5 @@
 /**
- * Power cuts while an index is synchronised with a folder. After every cut the index must be whole
+ * Faults while an index is synchronised with a folder. After each of them the index must be whole
  * and hold the passages of one state of the folder, and the next synchronisation must make it equal
  * to the folder, in whatever state the folder is by then.
  */
@@ -12,8 +12,8 @@ import type { ReAtt } from "../../src/reatt.ts";
 import { findManifest } from "../../src/retrieval/index/format/manifest.ts";
 import { verifyIndex } from "../../src/retrieval/index/maintain/verify.ts";
 import type { Passage } from "../../src/text/passage.ts";
-import type { History } from "./power-cut-histories.ts";
-import { removeLocks } from "./remove-locks.ts";
+import { Failed } from "./campaign.ts";
+import type { History } from "./histories.ts";
 
 /** The files of a folder by name. */
 type Files = Readonly<Record<string, string>>;
@@ -30,49 +30,80 @@ const STATES: readonly Files[] = [
   { "a.txt": long(45, "ants"), "b.md": "# Bees\n\nThey hum.", "c.txt": "cats", "e.txt": "eels" },
 ];
 
+/** A folder of documents and its index. */
+export interface FolderStates {
+  readonly folder: string;
+  readonly directory: string;
+  readonly count: number;
+  /** Gives the folder the files of a state. */
+  write(state: number): Promise<void>;
+  /** The passages of the index, which must be whole; undefined if there is none. */
+  indexed(): Promise<readonly Passage[] | undefined>;
+  /** Whether these are the passages of a state that was written. */
+  areThose(passages: readonly Passage[], state: number): boolean;
+  /** Writes the state, synchronises, and checks that index and record are those of the folder. */
+  repair(state: number): Promise<void>;
+}
+
+/** Opens folders whose indexes and records are in `parent`. */
+export function folderStates(model: ReAtt) {
+  const passages: (readonly Passage[])[] = [];
+  return (parent: string, folder: string = join(parent, "documents")): FolderStates => {
+    const directory = join(parent, "new", "index");
+    const write = async (state: number): Promise<void> => {
+      await writeDocuments(folder, STATES[state]!, state);
+      passages[state] ??= await passagesOf(folder, model);
+    };
+    return {
+      ...{ folder, directory, count: STATES.length, write },
+      indexed: () => indexed(directory, model),
+      areThose: (found, state) => JSON.stringify(found) === JSON.stringify(passages[state]),
+      async repair(state) {
+        await write(state);
+        await model.sync(folder, { directory });
+        assert.equal(await indexed(directory, model), passages[state]);
+        const { changes } = await model.sync(folder, { directory });
+        assert.equal(changes, [], "the record is not that of the folder");
+      },
+    };
+  };
+}
+
 export function syncHistory(model: ReAtt): History {
   let repairs = 0;
-  const contents: Passage[][] = [];
-  const sync = (root: string) => model.sync(documentsOf(root), { directory: directoryOf(root) });
+  const open = folderStates(model);
+  // The folder is the same for the recording and the checks: the record of an index names it.
+  const at = (root: string) => open(root, join(dirname(root), "documents"));
   return {
     name: "synchronisations",
     async run(root, done) {
-      for (const state of STATES.keys()) {
-        await writeDocuments(documentsOf(root), state);
-        contents[state] = await passagesOf(documentsOf(root), model);
-        await sync(root);
+      const { write, folder, directory, count } = at(root);
+      for (let state = 0; state < count; state++) {
+        await write(state);
+        await model.sync(folder, { directory });
         done();
       }
     },
     async check(root, done, resume) {
-      const directory = directoryOf(root);
-      const found = await indexed(directory, model);
-      const state = contents.findIndex((passages) => areEqual(passages, found)) + 1;
+      const { count, indexed, areThose, repair } = at(root);
+      const found = await indexed();
+      let state = 0;
       if (found) {
+        const all = Array.from({ length: count }, (_, i) => i);
+        state = all.findIndex((i) => areThose(found, i)) + 1;
         assert.ok(state > 0, "the index has passages of no state of the folder");
-        assert.ok(state >= done && state <= done + 1, `state ${state} after ${done}`);
-      } else assert.is(done, 0, "the index is gone");
-      if (!resume) return state;
+        assert.ok(state <= done + 1, `state ${state} after ${done}`);
+      }
+      if (state < done) throw new Failed("lost", `state ${state} of the folder after ${done}`);
       // the folder can have changed before the next synchronisation
-      const next = repairs++ % STATES.length;
-      await writeDocuments(documentsOf(root), next);
-      await removeLocks(directory);
-      await removeLocks(join(directory, "sync"));
-      await sync(root);
-      assert.equal(await indexed(directory, model), contents[next]);
-      assert.equal((await sync(root)).changes, [], "the record is not that of the folder");
+      if (resume) await repair(repairs++ % count);
       return state;
     },
   };
 }
 
-const directoryOf = (root: string): string => join(root, "new", "index");
-/** The same folder for the recording and the checks: the record of an index names it. */
-const documentsOf = (root: string): string => join(dirname(root), "documents");
-
-async function writeDocuments(folder: string, state: number): Promise<void> {
+async function writeDocuments(folder: string, files: Files, state: number): Promise<void> {
   await mkdir(folder, { recursive: true });
-  const files = STATES[state]!;
   for (const name of await readdir(folder)) if (!(name in files)) await rm(join(folder, name));
   for (const [name, text] of Object.entries(files)) {
     await writeFile(join(folder, name), text);
@@ -88,7 +119,6 @@ async function passagesOf(folder: string, { tokenizer }: ReAtt): Promise<Passage
   return passages.sort(byId);
 }
 
-/** The passages of the index, which must be whole; undefined if there is none. */
 async function indexed(directory: string, model: ReAtt): Promise<Passage[] | undefined> {
   if (!(await findManifest(directory))) return undefined;
   assert.equal(await verifyIndex(directory), []);
@@ -99,6 +129,3 @@ async function indexed(directory: string, model: ReAtt): Promise<Passage[] | und
 }
 
 const byId = (a: Passage, b: Passage) => (a.id < b.id ? -1 : 1);
-
-const areEqual = (a: readonly Passage[], b: readonly Passage[] | undefined): boolean =>
-  JSON.stringify(a) === JSON.stringify(b);

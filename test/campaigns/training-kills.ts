@@ -4,11 +4,12 @@
  *     npx tsx test/campaigns/training-kills.ts --count 200 --seed 1
  *
  * A killed run is resumed, and killed again or left to its end. It must end with the bytes of a run
- * that was not killed: model, configuration, checkpoint, candidates, log and index.
+ * that was not killed: model, configuration, checkpoint, candidates, log and index. The first
+ * campaign had 200 kills.
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createRandom } from "../../src/math/random.ts";
 import type { AdaptOptions } from "../../src/training/options/adapt-options.ts";
@@ -17,13 +18,7 @@ import { compileScript } from "../retrieval/index/write/compile-script.ts";
 import { sameBytes } from "../retrieval/support.ts";
 import { writeAdaptationFiles } from "../support/adaptation.ts";
 import { writeSmallRun } from "../support/training.ts";
-import {
-  campaignFolder,
-  campaignOptions,
-  collectFailures,
-  finish,
-  startProgress,
-} from "./campaign.ts";
+import { campaignFolder, runCampaign, type Tries } from "./campaign.ts";
 import { filesBelow } from "./files-below.ts";
 import { runFor } from "./killed-run.ts";
 import type { TrainedRun } from "./training-process.ts";
@@ -38,25 +33,80 @@ interface Whole {
 /** Files with times or the name of the folder; indexes, of which `sameBytes` compares the last. */
 const TIMED = /(^|\/)index\/|README\.md$|report\.html$|(samples|adaptation)\.json$/;
 
-const { count, seed } = campaignOptions(8);
-const random = createRandom(seed, "training kills");
-const folder = campaignFolder("training-kills");
-const progress = startProgress("training kills", count);
-const failures = collectFailures();
-const counts = { "training kills": 0, "before the first checkpoint": 0, "runs to the end": 0 };
+/** A run is killed at most so often; then it is left to its end. */
+const KILLS_PER_RUN = 10;
 
-const script = await compileScript("test/campaigns/training-process.ts", join(folder, "compiled"));
-const runs = Object.entries(await makeRuns());
-const wholes = new Map<string, Whole>();
-for (const [name, run] of runs) wholes.set(name, await runWhole(name, run));
-for (let number = 0; counts["training kills"] < count; number++) {
-  const [name, run] = runs[number % runs.length]!;
-  await killRun(name, run, join(folder, `${number}`), Math.ceil(count / runs.length));
+await runCampaign({
+  script: import.meta.url,
+  unit: "kills",
+  standardCount: 8,
+  hungAfter: 120,
+  maxBytes: 1.5e9,
+  open: ({ seed }) => kills(seed),
+});
+
+async function kills(seed: number): Promise<Tries> {
+  const folder = campaignFolder("training-kills");
+  const script = await compileScript(
+    "test/campaigns/training-process.ts",
+    join(folder, "compiled"),
+  );
+  const runs = await makeRuns(folder);
+  const wholes = new Map<string, Whole>();
+  for (const [name, run] of Object.entries(runs)) {
+    const start = performance.now();
+    await runFor(Infinity, script, run, join(folder, name));
+    const milliseconds = performance.now() - start;
+    wholes.set(name, { milliseconds, files: await comparedFiles(join(folder, name)) });
+  }
+  const counts = { "before the first checkpoint": 0, "runs to the end": 0 };
+  let begun = 0;
+  let current = nextRun();
+  return {
+    async attempt(number) {
+      const random = createRandom(seed, "training kills", number);
+      for (;;) {
+        const time = 1.2 * wholes.get(current.name)!.milliseconds * random.next();
+        const isWhole = current.kills >= KILLS_PER_RUN;
+        if (!(await runFor(isWhole ? Infinity : time, script, runs[current.name]!, current.out)))
+          break;
+        await endRun();
+      }
+      current.kills++;
+      if (!existsSync(join(current.out, "checkpoint", "checkpoint.json")))
+        counts["before the first checkpoint"]++;
+    },
+    async close() {
+      await runFor(Infinity, script, runs[current.name]!, current.out);
+      await endRun();
+      return counts;
+    },
+  };
+
+  function nextRun() {
+    const names = Object.keys(runs);
+    const name = names[begun % names.length]!;
+    return { name, out: join(folder, `${begun++}`), kills: 0 };
+  }
+
+  /** Compares a run that has ended with the one that was not killed. */
+  async function endRun(): Promise<void> {
+    const { name, out } = current;
+    current = nextRun();
+    counts["runs to the end"]++;
+    const whole = wholes.get(name)!;
+    const files = await comparedFiles(out);
+    for (const path of new Set([...files.keys(), ...whole.files.keys()]))
+      if (JSON.stringify(files.get(path)) !== JSON.stringify(whole.files.get(path)))
+        throw new Error(`${name}: other contents of ${path}`);
+    if (existsSync(join(folder, name, "index")))
+      await sameBytes(join(out, "index"), join(folder, name, "index"));
+    rmSync(out, { recursive: true });
+  }
 }
-finish(counts, failures);
 
 /** Runs that write checkpoints between iterations, at measurements and at the end. */
-async function makeRuns(): Promise<Record<string, TrainedRun>> {
+async function makeRuns(folder: string): Promise<Record<string, TrainedRun>> {
   const files = join(folder, "files");
   mkdirSync(files);
   const small = { ...(await writeSmallRun(files)), iterations: 3, steps: 3 };
@@ -71,42 +121,6 @@ async function makeRuns(): Promise<Record<string, TrainedRun>> {
     adapt: { kind: "adapt", options: adaptation },
     "query side": { kind: "adapt", options: { ...adaptation, train: "query", layers: 1 } },
   };
-}
-
-/** Kills a run at random moments until it ends, at most `most` times, and compares its files. */
-async function killRun(name: string, run: TrainedRun, out: string, most: number): Promise<void> {
-  const whole = wholes.get(name)!;
-  try {
-    let ended = false;
-    for (let lives = 0; !ended && lives < most && counts["training kills"] < count; lives++)
-      ended = await liveFor(1.2 * whole.milliseconds * random.next(), run, out);
-    if (!ended) await liveFor(Infinity, run, out);
-    counts["runs to the end"]++;
-    const files = await comparedFiles(out);
-    for (const path of new Set([...files.keys(), ...whole.files.keys()]))
-      if (JSON.stringify(files.get(path)) !== JSON.stringify(whole.files.get(path)))
-        throw new Error(`other contents of ${path}`);
-    if (existsSync(join(folder, name, "index")))
-      await sameBytes(join(out, "index"), join(folder, name, "index"));
-  } catch (error) {
-    failures.add(`${name}, after kill ${counts["training kills"]}`, error);
-  }
-}
-
-async function runWhole(name: string, run: TrainedRun): Promise<Whole> {
-  const start = performance.now();
-  const out = join(folder, name);
-  await liveFor(Infinity, run, out);
-  return { milliseconds: performance.now() - start, files: await comparedFiles(out) };
-}
-
-/** Starts or resumes a run. @returns true if it ended before it was killed */
-async function liveFor(milliseconds: number, run: TrainedRun, out: string): Promise<boolean> {
-  if (await runFor(milliseconds, script, run, out)) return true;
-  progress(++counts["training kills"]);
-  if (!existsSync(join(out, "checkpoint", "checkpoint.json")))
-    counts["before the first checkpoint"]++;
-  return false;
 }
 
 async function comparedFiles(out: string): Promise<Map<string, unknown>> {

@@ -1,6 +1,6 @@
 /**
- * What the power cuts of power-cuts.ts interrupt: changes of indexes, synchronisations, models and
- * checkpoints.
+ * What power-cuts.ts and writer-kills.ts interrupt: changes of indexes, synchronisations, models
+ * and checkpoints.
  */
 
 import { readFileSync } from "node:fs";
@@ -34,7 +34,7 @@ import {
 import { addingStates, checkStates, statesHeader } from "../retrieval/toy-states.ts";
 import { tinyConfig } from "../support/tiny-model.ts";
 import { trainedStates } from "../support/training.ts";
-import { removeLocks } from "./remove-locks.ts";
+import { Failed } from "./campaign.ts";
 import { syncHistory } from "./sync-history.ts";
 
 export interface History {
@@ -42,7 +42,7 @@ export interface History {
   /** Changes files below `root` and calls `done` after each complete change. */
   run(root: string, done: () => void): Promise<void>;
   /**
-   * Checks what a power cut after `done` changes has left. Returns the number of the change that it
+   * Checks what a fault after `done` changes has left. Returns the number of the change that it
    * found. `resume` also repeats the interrupted change.
    */
   check(root: string, done: number, resume: boolean): Promise<number>;
@@ -56,15 +56,19 @@ interface Step {
 }
 
 /**
- * Histories whose random parts depend on `seed`. `shards` holds the shards to merge, and `model`
- * synchronises.
+ * Changes of indexes whose random parts depend on `seed`. `shards` holds the shards to merge, and
+ * `model` synchronises.
  */
-export const histories = (seed: number, shards: Shards, model: ReAtt): History[] => [
+export const writerHistories = (seed: number, shards: Shards, model: ReAtt): History[] => [
   indexHistory("float32", changes(seed, undefined)),
   indexHistory("2 bits", changes(seed, 2)),
   indexHistory("interrupted builds", interruptedBuilds(seed)),
   indexHistory("merges", merges(shards)),
   syncHistory(model),
+];
+
+/** What training writes. */
+export const trainingHistories = (seed: number): History[] => [
   checkpointHistory(seed),
   modelHistory,
 ];
@@ -177,7 +181,6 @@ function indexHistory(name: string, steps: readonly Step[]): History {
       const generation = await checkIndex(directory, finished, done);
       const next = finished[generation];
       if (!resume || !next) return generation;
-      await removeLocks(directory);
       await next.run(directory);
       await checkIndex(directory, finished, generation + 1);
       return generation;
@@ -192,7 +195,7 @@ async function checkIndex(
   atLeast: number,
 ): Promise<number> {
   const generation = (await findManifest(directory))?.generation ?? 0;
-  assert.ok(generation >= atLeast, `generation ${generation} after ${atLeast} was complete`);
+  if (generation < atLeast) throw new Failed("lost", `generation ${generation} after ${atLeast}`);
   if (generation === 0) return 0;
   assert.equal(await verifyIndex(directory), []);
   await using index = await openIndex(directory, { preset: "exact", threads: 1 });
@@ -224,7 +227,7 @@ function checkpointHistory(seed: number): History {
       const directory = directoryOf(root);
       const checkpoint = await findCheckpoint(directory);
       const step = checkpoint?.step ?? 0;
-      assert.ok(step >= done, `step ${step} after ${done}`);
+      if (step < done) throw new Failed("lost", `step ${step} after ${done}`);
       if (!checkpoint) return 0;
       const restored = states(0);
       await restoreCheckpoint(directory, checkpoint, restored);
@@ -256,7 +259,7 @@ const modelHistory: History = {
       if (found.has(name))
         assert.ok((await readFile(join(folder, name))).equals(saved!.get(name)!), name);
     const whole = SAVED.every((name) => found.has(name));
-    assert.ok(whole || done === 0, `a saved model has only ${[...found]}`);
+    if (!whole && done > 0) throw new Failed("lost", `a saved model has only ${[...found]}`);
     assert.ok(whole || !found.has("config.json"), "config.json came before other files");
     return whole ? 1 : 0;
   },
