@@ -33,7 +33,7 @@ await runCampaign({
   script: import.meta.url,
   unit: "damaged files",
   standardCount: 100,
-  hungAfter: 60,
+  hungAfter: 600,
   maxBytes: 1e9,
   open: ({ seed }) => damages(seed),
 });

@@ -18,7 +18,7 @@ import { isMissing } from "../../src/io/errors.ts";
 const PROGRESS_INTERVAL_MS = 15_000;
 const WATCH_INTERVAL_MS = 500;
 /** The process of the tries loads its modules and prepares. */
-const OPENING_MS = 120_000;
+const OPENING_MS = 600_000;
 const SHOWN_FAILURES = 10;
 
 /** How a try can fail. */
@@ -56,7 +56,7 @@ export interface Campaign<Name extends string> {
   /** What is tried, in the plural. */
   readonly unit: string;
   readonly standardCount: number;
-  /** Seconds after which the process of the tries hangs. */
+  /** Seconds without a try, on a busy machine too, after which the process of the tries hangs. */
   readonly hungAfter: number;
   /** Resident memory that it may take. */
   readonly maxBytes: number;

@@ -8,8 +8,8 @@ const COUNTS: Readonly<Record<string, number>> = {
   "power-cuts": 300,
   "hostile-http": 150,
   "bit-flips": 200,
-  "writer-kills": 120,
-  "training-kills": 4,
+  "writer-kills": 100,
+  "training-kills": 5,
   "refresh-kills": 2,
 };
 

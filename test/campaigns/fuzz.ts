@@ -22,7 +22,7 @@ await runCampaign({
   script: import.meta.url,
   unit: "inputs",
   standardCount: 20_000,
-  hungAfter: 120,
+  hungAfter: 600,
   maxBytes: 1.5e9,
   open: ({ seed }) => inputs(seed),
 });

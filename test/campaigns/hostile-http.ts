@@ -80,7 +80,7 @@ await runCampaign({
   script: import.meta.url,
   unit: "connections",
   standardCount: 300,
-  hungAfter: 60,
+  hungAfter: 600,
   maxBytes: 1.5e9,
   together: TOGETHER,
   open: ({ seed }) => connections(seed),

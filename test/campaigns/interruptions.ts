@@ -57,6 +57,7 @@ export function interruptions(
 ): Interruptions {
   // in memory if possible: the disk is simulated
   const folder = campaignFolder("faults", existsSync("/dev/shm") ? "/dev/shm" : tmpdir());
+  const root = join(folder, "root");
   const counts: Record<string, number> = { resumed: 0, "different states": 0 };
   for (const mode of modes) counts[mode] = 0;
   let seed: number | undefined;
@@ -81,7 +82,6 @@ export function interruptions(
   async function record(seed: number): Promise<Fault[]> {
     const found: Fault[] = [];
     for (const history of histories(seed)) {
-      const root = join(folder, "recorded");
       mkdirSync(root);
       const recording = await recordDisk(root, (done) => history.run(root, done));
       rmSync(root, { recursive: true });
@@ -128,7 +128,6 @@ export function interruptions(
     done: number,
     resume: boolean,
   ): Promise<number> {
-    const root = join(folder, "survived");
     writeTree(tree, root);
     try {
       return await history.check(root, done, resume);

@@ -29,7 +29,7 @@ await runCampaign({
   script: import.meta.url,
   unit: "operations",
   standardCount: 200,
-  hungAfter: 60,
+  hungAfter: 600,
   maxBytes: 1.5e9,
   options: { kind: "searches" },
   open: measured,
@@ -124,4 +124,6 @@ function growthOf(samples: readonly Sample[], count: number): Record<string, num
   };
 }
 
-const megabytes = (bytes: number): number => Math.round(bytes / 1e6);
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1e6);
+}

@@ -19,7 +19,7 @@ await runCampaign({
   script: import.meta.url,
   unit: "power cuts",
   standardCount: 300,
-  hungAfter: 60,
+  hungAfter: 600,
   maxBytes: 1.5e9,
   async open({ seed }) {
     const model = await ReAtt.load("models/reatt-mini", { threads: 1 });

@@ -43,7 +43,7 @@ await runCampaign({
   script: import.meta.url,
   unit: "kills",
   standardCount: 8,
-  hungAfter: 120,
+  hungAfter: 600,
   maxBytes: 1.5e9,
   open: ({ seed }) => kills(seed),
 });

@@ -3,106 +3,153 @@
  *
  *     npx tsx test/campaigns/training-kills.ts --count 200 --seed 1
  *
- * A killed run is resumed, and killed again or left to its end. It must end with the bytes of a run
- * that was not killed: model, configuration, checkpoint, candidates, log and index. The first
- * campaign had 200 kills.
+ * A killed run is resumed. It must end with the bytes of a run that was not killed: model,
+ * configuration, checkpoint, candidates, log and index.
+ *
+ * Four of five kills are simulated, as in writer-kills.ts. One of five kills a process, again and
+ * again until its run ends. The first campaign killed 200 processes.
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createRandom } from "../../src/math/random.ts";
+import { adapt } from "../../src/training/adapt.ts";
 import type { AdaptOptions } from "../../src/training/options/adapt-options.ts";
 import { readMetrics } from "../../src/training/report/metrics-log.ts";
+import { train } from "../../src/training/train.ts";
 import { compileScript } from "../retrieval/index/write/compile-script.ts";
 import { sameBytes } from "../retrieval/support.ts";
 import { writeAdaptationFiles } from "../support/adaptation.ts";
 import { writeSmallRun } from "../support/training.ts";
 import { campaignFolder, runCampaign, type Tries } from "./campaign.ts";
 import { filesBelow } from "./files-below.ts";
+import type { History } from "./histories.ts";
+import { interruptions } from "./interruptions.ts";
 import { runFor } from "./killed-run.ts";
 import type { TrainedRun } from "./training-process.ts";
 
-/** What a run left, and how long it took. */
-interface Whole {
-  /** File -> digest of its bytes, or its values without times. */
-  readonly files: ReadonlyMap<string, unknown>;
-  readonly milliseconds: number;
-}
+const REAL_EVERY = 5;
+/** A process is killed at most so often; then it is left to its end. */
+const KILLS_PER_RUN = 10;
 
 /** Files with times or the name of the folder; indexes, of which `sameBytes` compares the last. */
 const TIMED = /(^|\/)index\/|README\.md$|report\.html$|(samples|adaptation)\.json$/;
 
-/** A run is killed at most so often; then it is left to its end. */
-const KILLS_PER_RUN = 10;
-
 await runCampaign({
   script: import.meta.url,
   unit: "kills",
-  standardCount: 8,
-  hungAfter: 120,
+  standardCount: 20,
+  hungAfter: 600,
   maxBytes: 1.5e9,
   open: ({ seed }) => kills(seed),
 });
 
 async function kills(seed: number): Promise<Tries> {
   const folder = campaignFolder("training-kills");
+  const runs = Object.entries(await makeRuns(folder));
+  const wholes = new Map<string, string>(runs.map(([name]) => [name, join(folder, name)]));
+  const simulated = interruptions(
+    () => runs.map(([name, run]) => trainingHistory(name, run, wholes.get(name)!)),
+    ["killed"],
+    { seed, resumeEvery: Infinity },
+  );
+  const processes = await killedProcesses(folder, runs, wholes);
+  return {
+    attempt: (number) =>
+      number % REAL_EVERY === REAL_EVERY - 1
+        ? processes.kill(createRandom(seed, "training kills", number).next())
+        : simulated.attempt(number),
+    async close() {
+      await processes.close();
+      return { ...simulated.counts, ...processes.counts };
+    },
+  };
+}
+
+/** A run whose files are copied to `whole`. What a kill leaves is resumed and compared. */
+function trainingHistory(name: string, run: TrainedRun, whole: string): History {
+  const outOf = (root: string) => join(root, "runs", "out");
+  return {
+    name,
+    async run(root, done) {
+      await runHere(run, outOf(root));
+      done();
+      cpSync(outOf(root), whole, { recursive: true });
+    },
+    async check(root, done) {
+      await runHere(run, outOf(root));
+      await compareRuns(outOf(root), whole);
+      return done;
+    },
+  };
+}
+
+/** Starts or resumes a run in this process. */
+async function runHere({ kind, options }: TrainedRun, out: string): Promise<void> {
+  const given = { ...options, out, resume: true };
+  const events =
+    kind === "train"
+      ? train(given as Parameters<typeof train>[0])
+      : adapt(given as Parameters<typeof adapt>[0]);
+  for await (const _ of events);
+}
+
+/** Processes that are killed and resumed until their runs end. */
+async function killedProcesses(
+  folder: string,
+  runs: readonly (readonly [string, TrainedRun])[],
+  wholes: ReadonlyMap<string, string>,
+) {
   const script = await compileScript(
     "test/campaigns/training-process.ts",
     join(folder, "compiled"),
   );
-  const runs = await makeRuns(folder);
-  const wholes = new Map<string, Whole>();
-  for (const [name, run] of Object.entries(runs)) {
-    const start = performance.now();
-    await runFor(Infinity, script, run, join(folder, name));
-    const milliseconds = performance.now() - start;
-    wholes.set(name, { milliseconds, files: await comparedFiles(join(folder, name)) });
-  }
-  const counts = { "before the first checkpoint": 0, "runs to the end": 0 };
+  const counts = { processes: 0, "before the first checkpoint": 0, "processes to the end": 0 };
+  /** How long a run takes that is not killed. */
+  const times = new Map<string, number>();
   let begun = 0;
   let current = nextRun();
   return {
-    async attempt(number) {
-      const random = createRandom(seed, "training kills", number);
-      for (;;) {
-        const time = 1.2 * wholes.get(current.name)!.milliseconds * random.next();
-        const isWhole = current.kills >= KILLS_PER_RUN;
-        if (!(await runFor(isWhole ? Infinity : time, script, runs[current.name]!, current.out)))
-          break;
-        await endRun();
-      }
+    counts,
+    /** @param moment from 0 to 1, of the time of a run that is not killed */
+    async kill(moment: number) {
+      while (await live(moment));
+      counts.processes++;
       current.kills++;
       if (!existsSync(join(current.out, "checkpoint", "checkpoint.json")))
         counts["before the first checkpoint"]++;
     },
-    async close() {
-      await runFor(Infinity, script, runs[current.name]!, current.out);
-      await endRun();
-      return counts;
-    },
+    close: async () => void (current.kills > 0 && (await live(Infinity))),
   };
 
   function nextRun() {
-    const names = Object.keys(runs);
-    const name = names[begun % names.length]!;
-    return { name, out: join(folder, `${begun++}`), kills: 0 };
+    const [name, run] = runs[begun % runs.length]!;
+    return { name, run, out: join(folder, `${begun++}`), kills: 0 };
   }
 
-  /** Compares a run that has ended with the one that was not killed. */
-  async function endRun(): Promise<void> {
-    const { name, out } = current;
+  /** Starts or resumes the run. @returns true if it ended before it was killed */
+  async function live(moment: number): Promise<boolean> {
+    const { name, run, out, kills } = current;
+    const whole = times.get(name);
+    const isKilled = whole !== undefined && kills < KILLS_PER_RUN;
+    const start = performance.now();
+    if (!(await runFor(isKilled ? 1.2 * moment * whole : Infinity, script, run, out))) return false;
+    if (whole === undefined) times.set(name, performance.now() - start);
     current = nextRun();
-    counts["runs to the end"]++;
-    const whole = wholes.get(name)!;
-    const files = await comparedFiles(out);
-    for (const path of new Set([...files.keys(), ...whole.files.keys()]))
-      if (JSON.stringify(files.get(path)) !== JSON.stringify(whole.files.get(path)))
-        throw new Error(`${name}: other contents of ${path}`);
-    if (existsSync(join(folder, name, "index")))
-      await sameBytes(join(out, "index"), join(folder, name, "index"));
+    counts["processes to the end"]++;
+    await compareRuns(out, wholes.get(name)!);
     rmSync(out, { recursive: true });
+    return true;
   }
+}
+
+async function compareRuns(out: string, whole: string): Promise<void> {
+  const [files, expected] = [await comparedFiles(out), await comparedFiles(whole)];
+  for (const path of new Set([...files.keys(), ...expected.keys()]))
+    if (JSON.stringify(files.get(path)) !== JSON.stringify(expected.get(path)))
+      throw new Error(`other contents of ${path}`);
+  if (existsSync(join(whole, "index"))) await sameBytes(join(out, "index"), join(whole, "index"));
 }
 
 /** Runs that write checkpoints between iterations, at measurements and at the end. */

@@ -28,7 +28,7 @@ await runCampaign({
   script: import.meta.url,
   unit: "kills",
   standardCount: 100,
-  hungAfter: 60,
+  hungAfter: 600,
   maxBytes: 1.5e9,
   async open({ seed }) {
     const folder = campaignFolder("kills");
