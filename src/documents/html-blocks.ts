@@ -331,7 +331,7 @@ export class HtmlBlocks {
     }
     const marker = list.marker;
     list.marker = "  "; // of further paragraphs of the item
-    this.#addItem(list.indent + marker + text.replace(/\s*\n\s*/g, " ").trim(), marks[0]?.[1] ?? 0);
+    this.#addItem(list.indent + marker + oneLine(text, {}).trim(), marks[0]?.[1] ?? 0);
     for (const [, line] of marks.slice(1)) this.#listed.add("", line);
   }
 

@@ -79,6 +79,7 @@ export function pageText(items: readonly unknown[], isSlide: boolean): PageText 
 }
 
 function meaningful(given: string): { text: string; lost: number } {
+  if (/^[ -~]*$/.test(given)) return { text: given, lost: 0 };
   const text = given.replace(BULLETS, "•").replace(/[\u2028\u2029]/g, " ");
   const bad = text.match(MEANINGLESS)?.length ?? 0;
   if (bad === 0) return { text, lost: 0 };

@@ -4,10 +4,12 @@ import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { deflateSync, gzipSync } from "node:zlib";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { docx, officeParts, readAll, readOne, wordParagraph, zip } from "./support.ts";
+import { type PdfLimits, PdfThread } from "../../src/documents/pdf-thread.ts";
+import { sourceFile } from "../../src/documents/source-file.ts";
+import { docx, officeParts, pdfOf, readAll, readOne, wordParagraph, zip } from "./support.ts";
 
 const SIZE = 6_000; // characters
 
@@ -143,6 +145,66 @@ test("limits stop in the middle, and the other files of the folder are read", as
     assert.match(message, name === "pipe.txt" ? /got a device, a pipe/ : /at most \d/, name);
   assert.ok(process.memoryUsage().rss - before < 1.5e9);
 });
+
+/** A PDF file whose page draws a form that draws a form, and so on. */
+function nestedForms(levels: number, repetitions: number, innermost: string): Buffer {
+  const draws = "/X Do ".repeat(repetitions);
+  const form = (i: number): string => {
+    const content = i === levels ? innermost : draws;
+    const next = i === levels ? "" : `/XObject<</X ${101 + i} 0 R>>`;
+    return `${100 + i} 0 obj<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</Font<</F1 3 0 R>>${next}>>/Length ${content.length}>>stream\n${content}\nendstream endobj`;
+  };
+  const forms = Array.from({ length: levels + 1 }, (_, i) => form(i)).join("\n");
+  const whole = pdfOf([draws]).toString("latin1");
+  return Buffer.from(
+    whole
+      .replace("/Font<</F1 3 0 R>>", "/Font<</F1 3 0 R>>/XObject<</X 100 0 R>>")
+      .replace("1 0 obj", `${forms}\n1 0 obj`),
+    "latin1",
+  );
+}
+
+/** A PDF file whose page has a stream of this length. */
+function longStream(length: number): Buffer {
+  const packed = deflateSync(Buffer.alloc(length, " ")).toString("latin1");
+  return Buffer.from(
+    pdfOf(["STREAM"])
+      .toString("latin1")
+      .replace("/Length 6", `/Filter/FlateDecode/Length ${packed.length}`)
+      .replace("STREAM", () => packed),
+    "latin1",
+  );
+}
+
+const MIB = 2 ** 20;
+const BOMBS: Readonly<Record<string, [contents: Buffer, limits: PdfLimits, message: RegExp]>> = {
+  "a stream": [
+    longStream(300 * MIB),
+    { heap: 1_024 * MIB, memory: 100 * MIB, pageSeconds: 60 },
+    /at most 105 MB of memory, got more/,
+  ],
+  "many texts": [
+    nestedForms(7, 10, "BT /F1 9 Tf (a) Tj ET"),
+    { heap: 60 * MIB, memory: 4_096 * MIB, pageSeconds: 60 },
+    /at most 62\.9 MB of memory for its texts, got more/,
+  ],
+  "a page without end": [
+    nestedForms(30, 10, ""),
+    { heap: 1_024 * MIB, memory: 4_096 * MIB, pageSeconds: 0.5 },
+    /at most 0\.5 s for a page, got more/,
+  ],
+};
+
+for (const [what, [contents, limits, message]] of Object.entries(BOMBS))
+  test(`PDF: ${what}`, async () => {
+    const path = join(await mkdtemp(join(tmpdir(), "reatt-limits-")), "a.pdf");
+    await using thread = new PdfThread(sourceFile(path, "a.pdf"), limits);
+    const page = async () => {
+      await thread.open(new Uint8Array(contents));
+      return thread.page(1);
+    };
+    assert.match(String(await page().catch(String)), message);
+  });
 
 test("signals are handled while a file is read", async () => {
   const controller = new AbortController();

@@ -98,7 +98,7 @@ async function frameNodes(frame: Element, parts: SlideParts): Promise<Node[]> {
   const table = first(frame, "a:tbl");
   if (table) return [tableNode(table)];
   const data = first(frame, "a:graphicData")?.attributes.uri ?? "";
-  const kind = /([a-z]+)$/i.exec(data)?.[1] ?? "";
+  const kind = data.slice(data.lastIndexOf("/") + 1);
   if (kind === "diagram") {
     const target = parts.own.find(({ type }) => type === "diagramData")?.target;
     const diagram = target === undefined ? undefined : await parts.container.xml(target);

@@ -27,7 +27,7 @@ const RULE = /^([!-/:-@[-`{-~])\1{2,}\s*$/;
 const ITEM = /^(\s{0,100})([-*+•]|\(?(?:\d{1,5}|#|[A-Za-z]|[ivxlcIVXLC]{1,7})[.)])\s+(?=\S)/;
 const DIRECTIVE = /^\.\. (?:\|([^|]{1,100})\| )?([\w:.+-]{1,60})::(?:\s(.*))?$/;
 const NOTE = /^\.\. \[([\w#*.-]{1,50})\]\s+/;
-const FIELD = /^:([^:\s][^:]{0,100}):(?:\s+(.*))?$/;
+const FIELD = /^:([^:\s][^:]{0,100}):(?:\s(.*))?$/;
 const CODE =
   /^(?:code|code-block|sourcecode|parsed-literal|literalinclude|prompt|doctest|testcode)$/;
 const LEFT_OUT =
@@ -351,7 +351,7 @@ function optionsOf({ lines, first }: Lines): { options: Map<string, string>; con
   const options = new Map<string, string>();
   let at = 0;
   for (let match = FIELD.exec(lines[at] ?? ""); match; match = FIELD.exec(lines[++at] ?? ""))
-    options.set(match[1]!, match[2] ?? "");
+    options.set(match[1]!, (match[2] ?? "").trim());
   while (at < lines.length && lines[at] === "") at++;
   return { options, content: { lines: lines.slice(at), first: first + at } };
 }

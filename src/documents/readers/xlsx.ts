@@ -159,8 +159,12 @@ function dateStyles(styles: Element | undefined): boolean[] {
   });
 }
 
+/** The longest format that Excel takes. */
+const MAX_FORMAT_LENGTH = 255;
+
 /** Letters of days, months, years or hours outside of quotes, colours and currencies. */
 const isDateFormat = (code: string): boolean =>
+  code.length <= MAX_FORMAT_LENGTH &&
   /[dmyh]/i.test(code.replace(/"[^"]*"|\[[^\]]*\]|\\./g, "").replace(/general/i, ""));
 
 const isTrue = (value: string | undefined): boolean => value === "1" || value === "true";

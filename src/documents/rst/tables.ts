@@ -14,7 +14,7 @@ export function gridTable(lines: readonly string[], first: number): PlainTable {
   const rows: { cells: string[]; line: number }[] = [];
   let [open, headerRows] = [undefined as { cells: string[]; line: number } | undefined, 0];
   for (const [i, line] of lines.entries()) {
-    if (/^[+|][-=+| ]*[-=]{2}[-=+| ]*[+|]?\s*$/.test(line) && line.startsWith("+")) {
+    if (/^\+[-=+| ]*$/.test(line) && /[-=]{2}/.test(line)) {
       if (open) rows.push(open);
       open = undefined;
       if (line.includes("=")) headerRows = rows.length;
