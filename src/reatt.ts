@@ -81,7 +81,9 @@ export type {
 export class ReAtt implements AsyncDisposable {
   /** The folder that the model was loaded from. */
   readonly folder: string;
+  /** What `config.json` says, in the form of this library. */
   readonly config: ModelConfig;
+  /** Turns texts into token ids. */
   readonly tokenizer: Tokenizer;
   /**
    * SHA-256 of everything that determines the keys of passages, as 64 hexadecimal digits. A model

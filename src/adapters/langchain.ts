@@ -12,7 +12,9 @@ import type { ReAtt, RetrieveOptions } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 
 export interface ReattRetrieverInput extends BaseRetrieverInput {
+  /** A loaded model. */
   readonly model: Pick<ReAtt, "retrieve">;
+  /** An open index of the model. */
   readonly index: TokenIndex;
   /** The number of documents, as in other retrievers. Default 4. */
   readonly k?: number;

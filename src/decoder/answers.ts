@@ -36,11 +36,13 @@ export const READ_OPTIONS = {
    * required, by `minimumConfidence` or the calibration: an abstention has no text.
    */
   onText: callback<(text: string, question: number) => void>(),
-  /** Stops the work; the call then throws the reason of the signal. */
   ...SIGNAL,
 };
 
-export interface ReadOptions extends Given<typeof READ_OPTIONS> {}
+export interface ReadOptions
+  extends Given<typeof ANSWER_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof READ_OPTIONS> {}
 
 export type ResolvedReadOptions = Resolved<typeof READ_OPTIONS>;
 

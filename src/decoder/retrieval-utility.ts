@@ -26,7 +26,7 @@ export const UTILITY_OPTIONS = {
   ...SIGNAL,
 };
 
-export interface UtilityOptions extends Given<typeof UTILITY_OPTIONS> {}
+export interface UtilityOptions extends Given<typeof SIGNAL>, Given<typeof UTILITY_OPTIONS> {}
 
 /**
  * RU(z | x) of each passage, natural logarithms in the order of the passages.

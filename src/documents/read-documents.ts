@@ -57,7 +57,10 @@ const OPTIONS = {
     .optional(),
 };
 
-export interface ReadDocumentsOptions extends Given<typeof OPTIONS> {}
+export interface ReadDocumentsOptions
+  extends Given<typeof DOCUMENT_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof OPTIONS> {}
 
 /** The options with their defaults. */
 export interface ResolvedReadOptions extends Resolved<typeof OPTIONS> {}

@@ -25,6 +25,7 @@ const CACHE_BYTES = 128 * 2 ** 20;
  * ```
  */
 export interface StoredStates {
+  /** The number of tokens that have a state. */
   readonly tokens: number;
   /** Unpacks them: [tokens, modelSize]. */
   unpack(): Float32Array;

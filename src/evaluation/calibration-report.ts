@@ -16,11 +16,13 @@ import { flag, number } from "../options/option.ts";
 export interface RatedAnswer {
   /** From 0 to 1. */
   readonly confidence: number;
+  /** Whether the answer is right. */
   readonly correct: boolean;
 }
 
 /** A threshold of confidence, and what follows if only answers that reach it are given. */
 export interface CoveragePoint {
+  /** Answers with at least this confidence are given. */
   readonly threshold: number;
   /** The share of questions that are answered. */
   readonly coverage: number;
@@ -29,9 +31,11 @@ export interface CoveragePoint {
 }
 
 export interface CalibrationReport {
+  /** The number of answers. */
   readonly answers: number;
   /** The share of right answers. */
   readonly accuracy: number;
+  /** The mean of their confidences. */
   readonly meanConfidence: number;
   /** Expected calibration error over 15 bins of equal width, from 0 to 1. */
   readonly ece: number;

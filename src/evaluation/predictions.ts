@@ -41,6 +41,7 @@ export interface AnswerEvaluation {
    * `kiltF1`: exact match and F1 of the answers whose R-precision is 1, and 0 for all others.
    */
   readonly measures: Measures;
+  /** The number of questions. */
   readonly questions: number;
   /** Number of questions without a prediction. They count 0, as in the script of SQuAD. */
   readonly unanswered: number;

@@ -5,6 +5,7 @@ import { mean } from "../math/mean.ts";
 import { checkData } from "../options/data.ts";
 
 export interface UtilityEvaluation {
+  /** The number of questions. */
   readonly questions: number;
   /** The mean utility of the passage at each rank, over the questions that have one there. */
   readonly byRank: readonly number[];

@@ -6,7 +6,9 @@
 export interface Problem {
   /** The file, option or value that is wrong. */
   readonly where: string;
+  /** What would be right. */
   readonly expected: string;
+  /** What was found instead. */
   readonly got: string;
   /** What the user can do. */
   readonly remedy: string;
@@ -31,6 +33,7 @@ export interface Problem {
  * ```
  */
 export class InputError extends Error {
+  /** Always `InputError`. */
   override readonly name: string = "InputError";
 
   constructor(problem: Problem, options?: ErrorOptions) {

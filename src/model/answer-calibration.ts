@@ -54,6 +54,7 @@ export interface CalibratedSignal {
   readonly curvature: number;
   /** Of the answers that the calibration was fitted on. */
   readonly mean: number;
+  /** The standard deviation of the signal where the calibration was fitted. */
   readonly deviation: number;
 }
 
@@ -70,7 +71,9 @@ export interface CalibratedSignal {
  * A signal that an answer does not have counts as its mean.
  */
 export interface AnswerCalibration {
+  /** The log-odds of an answer whose signals are all at their means. */
   readonly intercept: number;
+  /** What each signal adds. */
   readonly signals: Readonly<Record<SignalName, CalibratedSignal>>;
   /** `answer` and `read` abstain below it, unless `minimumConfidence` is given. From 0 to 1. */
   readonly threshold?: number | undefined;

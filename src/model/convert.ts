@@ -38,7 +38,10 @@ const CONVERT = {
   ...SIGNAL,
 };
 
-export interface ConvertOptions extends Given<typeof CONVERT> {}
+export interface ConvertOptions
+  extends Given<typeof CONVERT_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof CONVERT> {}
 
 export type Precision = ConvertOptions["precision"];
 

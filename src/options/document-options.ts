@@ -35,7 +35,7 @@ export const DOCUMENT_OPTIONS = {
     group: DOCUMENTS,
     defaultText: "as the file says, or a guess",
   }),
-  /** Whether the first row of a table names its columns. Default: its cells decide. */
+  /** Whether the first row of a table names its columns. Default `auto`: its cells decide. */
   tableHeader: option(choice("auto", "yes", "no").default("auto"), {
     help: "whether the first row of a table names the columns",
     group: DOCUMENTS,

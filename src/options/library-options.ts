@@ -80,7 +80,10 @@ export const INDEX_OPTIONS = {
   }),
   /** Whether an index in the folder is replaced when the new one is complete. Default: false. */
   replace: option(flag().default(false), { help: "replace an index in the folder" }),
-  /** Builds one shard of an index, with float32 keys. `mergeShards` joins and compresses shards. */
+  /**
+   * Builds one shard of an index, with float32 keys. `mergeShards` joins and compresses shards.
+   * Default: the whole index.
+   */
   shard: shardRecord.optional(),
   /**
    * Token pruning: the share of the tokens that get a key, from 0.25 to 1. The pruning layer of the
@@ -147,7 +150,7 @@ export const OPEN_OPTIONS = {
     defaultText: "exact for small indexes (64 MiB of decoded keys), otherwise balanced",
     group: ENGINE,
   }),
-  /** Default `onnxruntime`. */
+  /** What searches: onnxruntime, or another package that is installed. Default `onnxruntime`. */
   engine: z
     .union(
       [
@@ -228,7 +231,10 @@ export const RANK_OPTIONS = {
     help: "no passage with a lower score",
     defaultText: "every score",
   }),
-  /** Default `passage`. */
+  /**
+   * What a result is: a passage, or a document with its best passage. Passages of one document count
+   * once. Default `passage`.
+   */
   granularity: option(choice("passage", "document").default("passage"), {
     help: "document: passages of one document (or title) count once, with the best score",
   }),

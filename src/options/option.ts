@@ -141,6 +141,7 @@ export const callback = <Call extends (...values: never[]) => void>(): z.ZodOpti
 
 /** The option `signal`, which has no flag. */
 export const SIGNAL = {
+  /** Stops the work; the call then throws the reason of the signal. */
   signal: z.instanceof(AbortSignal, { error: "an AbortSignal" }).optional(),
 };
 
@@ -159,7 +160,13 @@ type Required<Table extends OptionTable, Optional extends keyof Table> = {
 };
 type Omitted<Table, Optional extends keyof Table> = Pick<Table, Exclude<keyof Table, Optional>>;
 
-/** What the caller gives: options with a default can be left out. */
+/**
+ * What the caller gives: options with a default can be left out.
+ *
+ * The declaration of a table loses the comments of what is spread into it from other files. So an
+ * interface of options extends the parts first, and then the table: `scripts/check-doc-comments.ts`
+ * finds an option that an editor shows without its comment.
+ */
 export type Given<Table extends OptionTable> = Required<Table, OptionalName<Table>> & {
   readonly [Name in keyof Pick<Table, OptionalName<Table>>]?: z.input<Table[Name]> | undefined;
 };

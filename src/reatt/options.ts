@@ -1,6 +1,6 @@
 /** The options of the methods of `ReAtt`. Those of `retrieve`, `phrases` and `read` are below it. */
 
-import { READ_OPTIONS } from "../decoder/answers.ts";
+import { READ_OPTIONS, type ReadOptions } from "../decoder/answers.ts";
 import type { DownloadProgress } from "../hub/download.ts";
 import { SYNC_OPTIONS } from "../options/document-options.ts";
 import {
@@ -21,39 +21,55 @@ export const LOAD = {
   ...LOAD_OPTIONS,
   /** Reports the download of a model of the Hugging Face hub. */
   onProgress: callback<(progress: DownloadProgress) => void>(),
-  /** Stops a download. The same call continues it later. */
   ...SIGNAL,
 };
 
-export interface LoadOptions extends Given<typeof LOAD> {}
+export interface LoadOptions
+  extends Given<typeof LOAD_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof LOAD> {}
 
 /** Options of `add`. */
 export const ADD = {
   ...DIRECTORY,
   ...WRITE_OPTIONS,
+  /** Receives the numbers of passages and tokens after each run of the encoder. */
   onProgress: callback<(progress: BuildProgress) => void>(),
-  /** Stops the work. The same call continues it later. */
   ...SIGNAL,
 };
 
-export interface AddOptions extends Given<typeof ADD> {}
+/** After `signal` stops a call, the same call continues the work. */
+export interface AddOptions
+  extends Given<typeof DIRECTORY>,
+    Given<typeof WRITE_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof ADD> {}
 
 /** Options of `sync`. */
 export const SYNC = {
   ...DIRECTORY,
   ...WRITE_OPTIONS,
   ...SYNC_OPTIONS,
+  /** Receives what the call is doing: files that it compares and reads, passages that it encodes. */
   onProgress: callback<(progress: SyncProgress) => void>(),
-  /** Stops the work. The same call continues it later. */
   ...SIGNAL,
 };
 
-export interface SyncOptions extends Given<typeof SYNC> {}
+/** After `signal` stops a call, the same call continues the work. */
+export interface SyncOptions
+  extends Given<typeof DIRECTORY>,
+    Given<typeof WRITE_OPTIONS>,
+    Given<typeof SYNC_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof SYNC> {}
 
 /** Options of `index` and `forecast`. */
 export const INDEX = { ...ADD, ...INDEX_OPTIONS };
 
-export interface IndexOptions extends Given<typeof INDEX> {}
+export interface IndexOptions
+  extends AddOptions,
+    Given<typeof INDEX_OPTIONS>,
+    Given<typeof INDEX> {}
 
 export interface RetrieveOptions extends RankOptions {}
 
@@ -68,7 +84,7 @@ export const RERANK = {
   ...SIGNAL,
 };
 
-export interface RerankOptions extends Given<typeof RERANK> {}
+export interface RerankOptions extends Given<typeof SIGNAL>, Given<typeof RERANK> {}
 
 /** Options of `answer`. It truncates passages as the index does. */
 export const ANSWER = {
@@ -80,4 +96,8 @@ export const ANSWER = {
 };
 
 /** All options of `retrieve` and of `read`. `answer` truncates passages as the index does. */
-export interface AnswerOptions extends Given<typeof ANSWER> {}
+export interface AnswerOptions
+  extends Omit<RetrieveOptions, "topK">,
+    Given<typeof ANSWER_OPTIONS>,
+    Pick<ReadOptions, "onText">,
+    Given<typeof ANSWER> {}

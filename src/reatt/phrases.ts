@@ -14,6 +14,8 @@ import { find, type Hit, tokensInIndex } from "./retrieving.ts";
 
 /** A phrase that answers a question, with its passage. `score` is that of the phrase. */
 export interface Phrase extends Hit {
+  /** The score of the phrase. Higher is better. */
+  readonly score: number;
   /** The characters of `span` in `text`. */
   readonly answer: string;
   /** Where the phrase is in `text`. */

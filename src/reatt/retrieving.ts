@@ -27,6 +27,7 @@ import type { RERANK } from "./options.ts";
  * question, plus lambda times the retrieval score.
  */
 export interface Hit extends Passage {
+  /** Higher is better. */
   readonly score: number;
 }
 

@@ -13,6 +13,7 @@ import type { TokenMatch } from "./search/passage-scorer.ts";
 
 /** A token of a passage. */
 export interface MatchedToken {
+  /** The token of the passage, as text. */
   readonly token: string;
   /** Where the token is; absent for a token of the prompt, such as `context:` or `</s>`. */
   readonly field?: "title" | "text" | undefined;
@@ -22,17 +23,20 @@ export interface MatchedToken {
 
 /** A token of the question with its best token of the passage. */
 export interface ExplainedToken {
+  /** The token of the question, as text. */
   readonly token: string;
   /** The characters of the question; absent for a token of the prompt. */
   readonly span?: Span | undefined;
   /** The product of the vectors of both tokens. */
   readonly score: number;
+  /** The token of the passage that matches best. */
   readonly match: MatchedToken;
 }
 
 export interface Explanation {
   /** The retrieval score of the passage: the mean of the scores of the tokens. */
   readonly score: number;
+  /** The tokens of the question; none of a model with pooling. */
   readonly tokens: readonly ExplainedToken[];
 }
 

@@ -37,7 +37,10 @@ export interface EncodedQuestion {
  * those of `lexical`.
  */
 export interface HybridOptions extends Given<typeof HYBRID_OPTIONS> {
-  /** A BM25 index of the same generation of the index, from `openLexicalIndex`. */
+  /**
+   * A BM25 index of the same generation of the index, from `openLexicalIndex`. Default: one that
+   * the open index keeps.
+   */
   readonly lexical?: LexicalIndex | undefined;
 }
 
@@ -90,10 +93,12 @@ export async function hybridSearch(
   const search = { topK: depth, accept, signal };
   const [first] = questions;
   // Threads share the questions of a batch, and a long result needs most of the exact scores.
-  if (first && questions.length === 1 && topK <= depth / 4) {
-    const ranking = await boundedSearch(index, bm25, first, { topK, search, lambda, k1, b });
-    if (ranking) return [ranking];
-  }
+  if (first && questions.length === 1 && topK <= depth / 4)
+    for (const hits of [topK, depth]) {
+      const request = { topK, hits, search, lambda, k1, b };
+      const ranking = await boundedSearch(index, bm25, first, request);
+      if (ranking) return [ranking];
+    }
   const vectors = questions.map((question) => question.vectors);
   const dense = await index.rankings(vectors, search);
   const found: Ranking[] = [];
@@ -115,19 +120,22 @@ const EXACT_BATCH = 16;
 
 /**
  * The result of `hybridSearch` for one question with few exact scores: of the passages with the
- * highest upper bounds, until the next bound is below the last result.
+ * highest upper bounds, until the next bound is below the last result. The search by the model
+ * looks for `hits` passages. What it leaves out has no higher lexical score than the last passage
+ * of BM25, and no higher retrieval score than the last that it found.
  *
  * @returns undefined if the engine gives no bounds, or if they do not decide which passages a
- *   search by the model contributes
+ *   search by the model contributes, or that `hits` were enough
  */
 async function boundedSearch(
   index: IndexGeneration,
   bm25: Bm25,
   { text, vectors }: EncodedQuestion,
-  { topK, search, lambda, k1, b }: BoundedRequest,
+  { topK, hits, search, lambda, k1, b }: BoundedRequest,
 ): Promise<Ranking | undefined> {
-  const lexical = bm25.rank(text, search.topK, { accept: search.accept, k1, b });
-  const estimates = await index.estimate(vectors, search, lexical.ordinals);
+  const depth = search.topK;
+  const lexical = bm25.rank(text, depth, { accept: search.accept, k1, b });
+  const estimates = await index.estimate(vectors, { ...search, topK: hits }, lexical.ordinals);
   if (!estimates) return undefined;
   const { candidates, others, exact } = estimates;
   const onlyDense = difference(candidates.ordinals, lexical.ordinals);
@@ -136,24 +144,32 @@ async function boundedSearch(
     ...scoresOf(lexical),
     ...scoresOf({ ordinals: onlyDense, scores: bm25.score(text, onlyDense, { k1, b }) }),
   ]);
-  const combined = (ordinal: number, dense: number): number =>
-    lexicalScores.get(ordinal)! / terms + lambda * dense;
+  const combined = (lexical: number, dense: number): number => lexical / terms + lambda * dense;
+  const ofPassage = (ordinal: number, dense: number) =>
+    combined(lexicalScores.get(ordinal)!, dense);
   const upper = new Map<number, number>();
   for (const estimated of [candidates, others])
     for (const [ordinal, score] of scoresOf(estimated))
-      upper.set(ordinal, combined(ordinal, score + estimated.error));
-  const { ranking, dense } = await bestByBounds(upper, exact, combined, topK);
+      upper.set(ordinal, ofPassage(ordinal, score + estimated.error));
+  const { ranking, dense } = await bestByBounds(upper, exact, ofPassage, topK);
+  const leftOut = combined(
+    lexical.scores[depth - 1] ?? 0,
+    Math.min(...candidates.scores) + candidates.error,
+  );
+  const isEnough = hits === depth || leftOut < (ranking.scores[topK - 1] ?? -Infinity);
   const isContributed = (ordinal: number): boolean => {
     const bound = dense.get(ordinal)! - candidates.error;
-    return candidates.scores.filter((score) => score >= bound).length <= search.topK;
+    return candidates.scores.filter((score) => score >= bound).length <= depth;
   };
   const isLexical = new Set(lexical.ordinals);
   const isDecided = (ordinal: number) => isLexical.has(ordinal) || isContributed(ordinal);
-  return ranking.ordinals.every(isDecided) ? ranking : undefined;
+  return isEnough && ranking.ordinals.every(isDecided) ? ranking : undefined;
 }
 
 interface BoundedRequest extends GivenParameters {
   readonly topK: number;
+  /** Passages that the search by the model looks for. */
+  readonly hits: number;
   /** What each search contributes. */
   readonly search: RankingRequest;
   readonly lambda: number;

@@ -21,11 +21,15 @@ import { checkModel, type SearchingModel, warnOfStates } from "./searching-model
 
 const OPTIONS = {
   ...OPEN_OPTIONS,
+  /** Receives how far `engine` has filled an index of its own. */
   onProgress: callback<(progress: FillProgress) => void>(),
   ...SIGNAL,
 };
 
-export interface OpenOptions extends Given<typeof OPTIONS> {}
+export interface OpenOptions
+  extends Given<typeof OPEN_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof OPTIONS> {}
 
 type ResolvedOpenOptions = Resolved<typeof OPTIONS>;
 

@@ -29,7 +29,7 @@ const hybridWeights = z.strictObject({ ...HYBRID_OPTIONS, lexical: lexicalIndex.
 
 /** The option `where`: `retrieve` and `answer` have it in the library and as a flag. */
 export const WHERE_OPTION = {
-  /** A condition on the metadata of the passages that the search may return. */
+  /** A condition on the metadata of the passages that the search may return. Default: none. */
   where: option(whereSchema.optional(), {
     help: "search only passages with such metadata: 'year >= 2020 and lang = \"en\"'",
     placeholder: "CONDITION",
@@ -41,7 +41,7 @@ export const WHERE_OPTION = {
 export const RETRIEVE_OPTIONS = {
   ...RANK_OPTIONS,
   ...WHERE_OPTION,
-  /** The ids, or the ordinals, that the search may return. */
+  /** The ids, or the ordinals, that the search may return. Default: every passage. */
   filter: filterOption,
   /**
    * Ranks by BM25 and the model together. `true` uses the weights that the model stores
@@ -53,7 +53,11 @@ export const RETRIEVE_OPTIONS = {
   ...SIGNAL,
 };
 
-export type RankOptions = Given<typeof RETRIEVE_OPTIONS>;
+export interface RankOptions
+  extends Given<typeof RANK_OPTIONS>,
+    Given<typeof WHERE_OPTION>,
+    Given<typeof SIGNAL>,
+    Given<typeof RETRIEVE_OPTIONS> {}
 
 /** Options of `rank`: those of `retrieve` after their check. */
 export interface RankRequest extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hybrid"> {

@@ -45,7 +45,7 @@ export const PHRASE_OPTIONS = {
     .enum(["phrase", "sentence", "passage", "document"], "phrase, sentence, passage or document")
     .default("phrase"),
   ...WHERE_OPTION,
-  /** The ids, or the ordinals, of the passages that the search may use. */
+  /** The ids, or the ordinals, of the passages that the search may use. Default: every passage. */
   filter: filterOption,
   /**
    * Takes the passages that hybrid search finds, in its order, each with its best phrase; for the
@@ -56,7 +56,10 @@ export const PHRASE_OPTIONS = {
   ...SIGNAL,
 };
 
-export type PhraseSearchOptions = Given<typeof PHRASE_OPTIONS>;
+export interface PhraseSearchOptions
+  extends Given<typeof WHERE_OPTION>,
+    Given<typeof SIGNAL>,
+    Given<typeof PHRASE_OPTIONS> {}
 
 /** The options of `searchPhrases`. */
 export type PhraseRequest = Omit<Resolved<typeof PHRASE_OPTIONS>, "hybrid">;

@@ -30,12 +30,14 @@ import { type FileRecord, readRecord, splittingOf, syncFolder, writeRecord } fro
 export interface FileChange {
   /** The path relative to the folder. */
   readonly file: string;
+  /** What happened to the file since the index was last in step. */
   readonly change: "added" | "replaced" | "deleted";
   /** The passages that the file has now; of a deleted file, those that it had. */
   readonly passages: number;
 }
 
 export interface SyncResult {
+  /** The files that changed. */
   readonly changes: readonly FileChange[];
   /** Number of files whose contents did not change. */
   readonly unchanged: number;

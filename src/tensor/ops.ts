@@ -17,7 +17,9 @@ export type Shape = readonly Dim[];
 
 /** Values with a shape, in row-major order. */
 export interface Tensor {
+  /** The values, row by row. */
   readonly data: Float32Array | Int32Array;
+  /** The sizes of the axes. */
   readonly shape: readonly number[];
 }
 

@@ -1,8 +1,10 @@
 /** A passage: the unit of indexing, retrieval and reading. */
 export interface Passage {
+  /** Unique in an index. */
   readonly id: string;
   /** May be empty. */
   readonly title: string;
+  /** What is indexed and read, after the title. */
   readonly text: string;
   /** The id of the document that the passage is a part of. */
   readonly document?: string | undefined;
@@ -10,8 +12,9 @@ export interface Passage {
   readonly metadata?: Metadata | undefined;
 }
 
-/** A passage as a caller gives it: without a title, the title is empty. */
+/** A passage as a caller gives it. */
 export interface PassageInput extends Omit<Passage, "title"> {
+  /** Default: empty. */
   readonly title?: string | undefined;
 }
 

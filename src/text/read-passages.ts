@@ -12,7 +12,9 @@ import { recordFields } from "./record-fields.ts";
 
 /** A question of a training or evaluation file. */
 export interface Question {
+  /** Unique among the questions. */
   readonly id: string;
+  /** The text of the question. */
   readonly question: string;
   /** Accepted answers; each of them is correct. */
   readonly answers?: readonly string[];

@@ -11,7 +11,9 @@
 
 /** A part of a text: `text.slice(start, end)`, in UTF-16 code units. */
 export interface Extent {
+  /** The first character. */
   readonly start: number;
+  /** The character after the last. */
   readonly end: number;
 }
 

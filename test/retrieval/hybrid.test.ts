@@ -11,7 +11,7 @@ import {
   robustLambda,
   tuneLambda,
 } from "../../src/retrieval/hybrid.ts";
-import type { Ranking } from "../../src/retrieval/scoring/top-k.ts";
+import { type Ranking, ranked } from "../../src/retrieval/scoring/top-k.ts";
 import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 
 import { termsOf } from "../../src/text/terms.ts";
@@ -54,6 +54,65 @@ test("an example worked by hand", async () => {
   assert.equal(combineScores(found, 2), ranking({ a: 14, c: 14, d: 6.5, b: 6 }));
   assert.equal(combineScores(found, 0), ranking({ a: 12, b: 10, c: 6, d: 0.5 }));
   assert.equal(combineScores(found, 0, 2), ranking({ a: 12, b: 10 }));
+});
+
+/** An index and a BM25 of given scores; the index estimates scores with an error. */
+function withScores(lexical: readonly number[], dense: readonly number[]) {
+  const best = (scores: readonly number[], count: number) =>
+    ranked({ ordinals: Uint32Array.from(scores.keys()), scores: Float64Array.from(scores) }, count);
+  const at = (scores: readonly number[], ordinals: Uint32Array) =>
+    Float64Array.from(ordinals, (ordinal) => scores[ordinal]!);
+  const error = 0.01;
+  const estimates = (ordinals: Uint32Array) => ({
+    ordinals,
+    scores: at(dense, ordinals).map((score) => score + error * Math.sin(1e4 * score)),
+    error,
+  });
+  const requests: number[] = [];
+  const index = {
+    async estimate(_: Float32Array, { topK }: { topK: number }, others: Uint32Array) {
+      requests.push(topK);
+      const candidates = estimates(best(dense, Math.ceil(1.25 * topK)).ordinals);
+      const exact = async (ordinals: Uint32Array) => at(dense, ordinals);
+      return { candidates, others: estimates(others), exact };
+    },
+    rankings: async (questions: readonly unknown[], { topK }: { topK: number }) =>
+      questions.map(() => best(dense, topK)),
+    scores: async (_: Float32Array, ordinals: Uint32Array) => at(dense, ordinals),
+  };
+  const bm25 = {
+    analyser: { languages: [], terms: termsOf },
+    rank: (_: string, topK: number) => best(lexical, topK),
+    score: (_: string, ordinals: Uint32Array) => at(lexical, ordinals),
+  };
+  const search = (questions: number, topK: number) =>
+    hybridSearch(
+      index as unknown as IndexGeneration,
+      { lambda: 1, lexical: { bm25 } as unknown as LexicalIndex },
+      Array.from({ length: questions }, () => ({ text: "lion", vectors: Float32Array.of(1) })),
+      { topK },
+    );
+  return { search, requests };
+}
+
+test("a question alone, with few exact scores, has the result of the whole union", async () => {
+  const scores = fc.array(fc.double({ min: 0, max: 3, noNaN: true }), {
+    minLength: 300,
+    maxLength: 300,
+  });
+  const seen = { few: 0, again: 0 };
+  await fc.assert(
+    fc.asyncProperty(scores, scores, fc.integer({ min: 1, max: 25 }), async (a, b, topK) => {
+      const { search, requests } = withScores(a, b);
+      const [alone] = await search(1, topK);
+      if (requests.length === 1) seen.few++;
+      else seen.again++;
+      const [whole] = await search(2, topK); // a batch scores the whole union
+      assert.equal(alone, whole);
+    }),
+    { numRuns: 200, seed: 7 },
+  );
+  assert.ok(seen.few > 0 && seen.again > 0, JSON.stringify(seen));
 });
 
 test("questions are searched one after the other: each holds the keys of its passages", async () => {

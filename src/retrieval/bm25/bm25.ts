@@ -40,7 +40,9 @@ export interface Bm25RankOptions extends GivenParameters {
 
 /** The id of a passage and its score. */
 export interface ScoredId {
+  /** The id of a passage. */
   readonly id: string;
+  /** Its BM25 score. */
   readonly score: number;
 }
 

@@ -55,6 +55,7 @@ export interface InvertedIndexOptions {
    * For words of other scripts it is always detected.
    */
   language?: Language | undefined;
+  /** Stops the work; the call then throws the reason of the signal. */
   signal?: AbortSignal | undefined;
   /** Receives the number of passages read, every 1,000 passages and at the end. */
   onProgress?: ((passages: number) => void) | undefined;

@@ -24,12 +24,13 @@ import {
 const OPTIONS = {
   /** The place of the table: a folder, or an object store, such as `s3://bucket/folder`. */
   uri: LANCE_OPTIONS.uri,
+  /** Receives how far the export is. */
   onProgress: callback<(progress: LanceExportProgress) => void>(),
-  /** Stops the export; the same call continues it later. */
   ...SIGNAL,
 };
 
-export interface LanceExportOptions extends Given<typeof OPTIONS> {}
+/** After `signal` stops an export, the same call continues it. */
+export interface LanceExportOptions extends Given<typeof SIGNAL>, Given<typeof OPTIONS> {}
 
 export interface LanceExportProgress {
   /**
@@ -37,7 +38,9 @@ export interface LanceExportProgress {
    * partitions.
    */
   readonly event: "copied" | "indexing" | "finished";
+  /** Token keys that are in the table. */
   readonly tokens: number;
+  /** Token keys of the index. */
   readonly total: number;
 }
 

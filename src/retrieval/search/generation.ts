@@ -29,6 +29,7 @@ import {
 } from "./passage-scorer.ts";
 
 export interface SearchHit {
+  /** The id of the passage. */
   readonly id: string;
   /** Position of the passage in the index, from 0. */
   readonly ordinal: number;
@@ -44,16 +45,14 @@ export const SEARCH_OPTIONS = {
    * The number of passages. A search returns fewer only if the index, or the filter, leaves fewer.
    */
   topK: integer(1),
-  /** The ids, or the ordinals, that the search may return. */
+  /** The ids, or the ordinals, that the search may return. Default: every passage. */
   filter: filterOption,
 };
 
 const SEARCH = { ...SEARCH_OPTIONS, ...SIGNAL };
 const WHERE = { where: whereSchema };
 
-export interface SearchOptions extends Given<typeof SEARCH_OPTIONS> {
-  readonly signal?: AbortSignal | undefined;
-}
+export interface SearchOptions extends Given<typeof SEARCH_OPTIONS>, Given<typeof SIGNAL> {}
 
 /** Which passages a search may return. */
 export interface Selection {
@@ -111,11 +110,15 @@ export interface OpenParts {
  * ```
  */
 export class IndexGeneration {
+  /** The folder of the index. */
   readonly directory: string;
+  /** What its keys belong to: the model, the lengths of texts and vectors, the prompts. */
   readonly header: IndexHeader;
   /** 1 for the first generation of the index; each change adds 1. */
   readonly generation: number;
+  /** The number of passages that are not deleted. */
   readonly passageCount: number;
+  /** The number of their keys. */
   readonly tokenCount: number;
   readonly #store: PassageStore;
   readonly #engine: SearchEngine;
@@ -265,6 +268,7 @@ export class IndexGeneration {
     return this.#codebook ? rotateBack(keys, this.#codebook.rotation, dimension) : keys.slice();
   }
 
+  /** The passages at these ordinals. */
   async passages(ordinals: readonly number[]): Promise<Passage[]> {
     checkOrdinals(ordinals, this.#store.ordinalCount);
     return Promise.all(ordinals.map((ordinal) => this.#store.passage(ordinal)));

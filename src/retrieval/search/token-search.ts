@@ -32,7 +32,9 @@ export interface FillOptions {
 }
 
 export interface FillProgress {
+  /** Token keys that are in the index of the engine. */
   readonly tokens: number;
+  /** Token keys of the index. */
   readonly total: number;
 }
 

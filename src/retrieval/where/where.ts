@@ -26,10 +26,13 @@ export interface Comparison {
   readonly in?: readonly WhereValue[] | undefined;
   /** A text has this part, or a list has this text. */
   readonly contains?: string | undefined;
-  /** Numbers are compared by value, texts by their UTF-16 code units, as dates in ISO 8601 are. */
+  /** Above this value. Numbers are compared by value, texts by their UTF-16 code units, as dates in ISO 8601 are. */
   readonly gt?: string | number | undefined;
+  /** At least this value. */
   readonly gte?: string | number | undefined;
+  /** Below this value. */
   readonly lt?: string | number | undefined;
+  /** At most this value. */
   readonly lte?: string | number | undefined;
   /** Whether the passage has the field. */
   readonly exists?: boolean | undefined;
@@ -49,8 +52,11 @@ export interface Comparison {
  * ```
  */
 export type Where = {
+  /** Conditions that must all pass. */
   readonly and?: readonly Where[];
+  /** Conditions of which one must pass. */
   readonly or?: readonly Where[];
+  /** A condition that must not pass. */
   readonly not?: Where;
 } & { readonly [field: string]: WhereValue | Comparison | Where | readonly Where[] | undefined };
 

@@ -24,6 +24,7 @@ import { type Work, workOf } from "./work.ts";
 
 /** What an adaptation is going to do. All numbers of time and size are estimates. */
 export interface AdaptationPlan {
+  /** The model that the run starts from. */
   readonly model: string;
   /** Number of parameters. */
   readonly parameters: number;
@@ -33,8 +34,9 @@ export interface AdaptationPlan {
    * Share of the passages' tokens that the tokenizer does not know; near 0 for a known language.
    */
   readonly unknownTokens: number;
-  /** The part of the model that is trained, and of how many of its last layers; else of all. */
+  /** The part of the model that is trained. */
   readonly train: Part;
+  /** How many of the last layers of `train`; undefined for all. */
   readonly layers?: number | undefined;
   /** Whether an index of `model` remains valid. */
   readonly keepsIndex: boolean;
@@ -44,10 +46,15 @@ export interface AdaptationPlan {
   readonly answered?: AnsweredCount | undefined;
   /** What the corpus looks like, if the sources were chosen by it. */
   readonly reason?: string | undefined;
+  /** How often passages are searched with the model as it then is. */
   readonly iterations: number;
+  /** Steps of each iteration. */
   readonly steps: number;
+  /** Questions of a step. */
   readonly questions: number;
+  /** Passages that each question is trained with. */
   readonly candidatesPerQuestion: number;
+  /** What the loss is. */
   readonly objective: ObjectiveName;
   /** The highest one. */
   readonly learningRate: number;

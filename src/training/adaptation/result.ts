@@ -5,6 +5,7 @@ import type { TrainingResult } from "../run/events.ts";
 import type { AdaptationPlan } from "./plan.ts";
 
 export interface AdaptationResult {
+  /** What the run decided before it began. */
   readonly plan: AdaptationPlan;
   /** Undefined after a dry run. */
   readonly training?: TrainingResult | undefined;

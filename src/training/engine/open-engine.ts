@@ -14,7 +14,9 @@ import { openTensorFlowBackend } from "./tensorflow-backend.ts";
 
 /** Names the TensorFlow.js package in use. */
 export interface EngineEvent {
+  /** Always `engine`. */
   readonly type: "engine";
+  /** What computes. */
   readonly name: string;
   /** What computes. "JavaScript" is the CPU without native code, which is very slow. */
   readonly device: LoadedTensorFlow["device"];

@@ -18,8 +18,11 @@ import type { TokenExample } from "../objectives/examples.ts";
 
 /** Questions with one answer and some candidate passages each. */
 export interface TextBatch {
+  /** A question for each example. */
   readonly questions: readonly string[];
+  /** The answer of each question. */
   readonly answers: readonly string[];
+  /** The candidates of each question. */
   readonly passages: readonly (readonly Passage[])[];
 }
 

@@ -52,6 +52,7 @@ export interface Objective<
   Input extends string = string,
   Name extends string = string,
 > {
+  /** The name in logs and reports. */
   readonly name: string;
   /** What the model has to compute. */
   readonly needs: readonly Output[];
@@ -60,6 +61,7 @@ export interface Objective<
    * negatives. Otherwise each chunk of a batch computes its share of the terms, as a sum.
    */
   readonly acrossQuestions: boolean;
+  /** Its terms by name, with their weights. */
   readonly terms: Readonly<Record<Name, Term>>;
   /** Whether it learns from an example. A step without such examples leaves the objective out. */
   trains(example: TokenExample): boolean;

@@ -13,11 +13,13 @@ import type { Axis } from "./token-batch.ts";
 export interface ModelOutputs<T> {
   /** Scores of passages for questions. */
   readonly retrieval: RetrievalOutputs<T>;
-  /** [Q, H, n, e], query vectors, and with them float32 [Q, n] */
+  /** [Q, H, n, e], query vectors */
   readonly queries: T;
+  /** Float32 [Q, n], 1 for tokens and 0 for padding */
   readonly questionMask: T;
-  /** [U, H, m, e], token keys, and with them float32 [U, m] */
+  /** [U, H, m, e], token keys */
   readonly keys: T;
+  /** Float32 [U, m], 1 for tokens and 0 for padding */
   readonly passageMask: T;
   /** [Q, 2, e], phrase queries, of a model that has them */
   readonly phraseQueries: T;

@@ -33,6 +33,7 @@ export interface TokenBatch {
   readonly names: readonly string[];
   /** The row among the passages of each candidate [P]; undefined for padding. */
   readonly rows: readonly (number | undefined)[];
+  /** The sizes of the axes. */
   readonly sizes: Readonly<Record<Axis, number>>;
 }
 
@@ -84,6 +85,7 @@ function withPadding<T>(
 
 /** A tensor that knows the names of its axes. */
 export interface NamedTensor extends Tensor {
+  /** What each axis counts. */
   readonly axes: readonly (Axis | Dim)[];
 }
 

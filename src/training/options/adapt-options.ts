@@ -62,13 +62,15 @@ const ADAPT_FILES = {
   ...RUN_FILES,
   /** Folder or name of the model to start from. Default: the model of the package. */
   model: optionally(RUN_FILES.model, `the model of this package; ${RECORDED}`),
-  /** Documents or passages: see `readDocuments`. Not needed to resume a run. */
+  /** Documents or passages: see `readDocuments`. Default, to resume a run: those of the run. */
   corpus: option(RUN_FILES.corpus.optional(), {
     help: "folder or file of documents, - for standard input, or passages as JSON Lines",
     placeholder: "FOLDER|FILE|-",
     defaultText: RECORDED,
     card: false,
   }),
+  /** Folder of the trained model, the log, the report, the checkpoints and the index. */
+  out: RUN_FILES.out,
   /**
    * Minutes that everything may take: reading the corpus, training, measurements and the index.
    * The number of steps follows from the speed of the machine, and is corrected during the run.
@@ -88,19 +90,19 @@ const ADAPT_FILES = {
 
 /** Questions and labels to train on, and questions to measure retrieval with. */
 const ADAPT_QUESTIONS = {
-  /** Questions and answers: see `readTrainingFile`. */
+  /** Questions and answers: see `readTrainingFile`. Default: none. */
   data: option(path().optional(), {
     help: "train on questions and answers, in the formats that reatt train reads, also CSV",
     placeholder: "FILE",
     group: QUESTIONS_OF_YOUR_OWN,
   }),
-  /** Queries that `qrels` labels: see `readQuestions`. */
+  /** Queries that `qrels` labels: see `readQuestions`. Default: none. */
   queries: option(path().optional(), {
     help: "train on the queries that --qrels labels",
     placeholder: "FILE.jsonl",
     group: QUESTIONS_OF_YOUR_OWN,
   }),
-  /** Relevance labels: see `readQrels`. */
+  /** Relevance labels: see `readQrels`. Default: none. */
   qrels: option(path().optional(), {
     help: "relevance labels in the format of TREC or BEIR",
     placeholder: "FILE.tsv",
@@ -191,8 +193,8 @@ const ADAPT_SETTINGS = {
   /** Weight of the retrieval loss. Default 1. */
   alpha: withDefault(RUN_SETTINGS.alpha, 1),
   /**
-   * Sentences to mask instead of those of the corpus, one a line, as text or as JSON with `text`
-   * (REALM's X). The sources `spans` and `phrases` use them.
+   * Sentences to mask, one a line, as text or as JSON with `text` (REALM's X). The sources `spans`
+   * and `phrases` use them. Default: those of the corpus.
    */
   sentences: option(path().optional(), { help: "sentences to mask, one a line", flag: false }),
   /** Relative frequency of each source. Default 1 each. */

@@ -38,7 +38,9 @@ export interface PruningTrainingResult {
   readonly folder: string;
   /** Questions, passages and tokens that the layer learned from. */
   readonly questions: number;
+  /** Passages that the layer learned from. */
   readonly passages: number;
+  /** Their tokens. */
   readonly tokens: number;
   /** The share of these tokens that a question matches: the positives. */
   readonly matched: number;

@@ -6,6 +6,7 @@ import { type Html, html } from "./html.ts";
 
 /** The answer of a model and its evidence. */
 export interface SampleReply {
+  /** The text of the answer. */
   readonly answer: string;
   /** Best first. */
   readonly passages: readonly {
@@ -17,12 +18,15 @@ export interface SampleReply {
 }
 
 export interface ReportSample {
+  /** The question of the sample. */
   readonly question: string;
   /** Accepted answers. Empty if none are known: then the first passage counts. */
   readonly gold: readonly string[];
   /** Ids of relevant passages. Default: those that contain an accepted answer. */
   readonly relevant?: readonly string[] | undefined;
+  /** The answer of the model before the run. */
   readonly before?: SampleReply | undefined;
+  /** The answer of the model after the run. */
   readonly after?: SampleReply | undefined;
 }
 

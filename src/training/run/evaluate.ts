@@ -17,7 +17,9 @@ const PASSAGES_READ = 10;
 
 /** Hybrid search with the weights that fit the model. */
 export interface HybridMeasures {
+  /** The weights that were measured. */
   readonly weights: HybridWeights;
+  /** What they reach. */
   readonly measures: Measures;
 }
 

@@ -112,7 +112,9 @@ export interface FileRecord {
 
 /** Passages with more tokens than `maxPassageTokens`, and their tokens that have no keys. */
 export interface CutText {
+  /** Passages that are longer than the limit. */
   readonly passages: number;
+  /** Their tokens beyond it, which have no keys. */
   readonly tokens: number;
 }
 
@@ -154,7 +156,9 @@ export interface Float32Codec {
 export type CodecRecord = Float32Codec | QuantisedCodec;
 
 export interface ShardRecord {
+  /** Which shard, from 0. */
   readonly index: number;
+  /** How many shards there are. */
   readonly count: number;
 }
 

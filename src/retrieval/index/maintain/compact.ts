@@ -68,17 +68,23 @@ export async function compactIndex(options: CompactOptions): Promise<void> {
 
 const COMPACT = { ...DIRECTORY, ...WRITE_OPTIONS, ...SIGNAL };
 
-export interface CompactOptions extends Given<typeof COMPACT> {}
+export interface CompactOptions
+  extends Given<typeof DIRECTORY>,
+    Given<typeof WRITE_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof COMPACT> {}
 
 const MERGE = {
   ...COMPACT,
-  /** Bits for each dimension of the merged index, as `ReAtt.index` has them. */
+  /** Bits for each dimension of the merged index. Default: as `ReAtt.index` chooses them. */
   bits: INDEX_OPTIONS.bits,
+  /** Whether an index in the folder is replaced when the new one is complete. Default: false. */
   replace: INDEX_OPTIONS.replace,
+  /** Receives the numbers of passages and tokens that are in the new index. */
   onProgress: callback<(progress: BuildProgress) => void>(),
 };
 
-export interface MergeOptions extends Given<typeof MERGE> {}
+export interface MergeOptions extends CompactOptions, Given<typeof MERGE> {}
 
 /**
  * Joins the shards of a build to one index. The result equals, byte by byte, that of a single

@@ -15,16 +15,21 @@ import {
 import { stateBytes } from "../format/packed-states.ts";
 
 export interface IndexInfo {
+  /** 1 for the first generation of the index; each change adds 1. */
   readonly generation: number;
+  /** What its keys belong to: the model, the lengths of texts and vectors, the prompts. */
   readonly header: IndexHeader;
   /** Bits for each dimension; 32 if keys are not compressed. */
   readonly bits: Bits | 32;
   /** The number of centroids of a compressed index. */
   readonly centroids?: number | undefined;
+  /** Which shard of a build it is; undefined for a whole index. */
   readonly shard?: ShardRecord | undefined;
+  /** Parts that additions have made; compaction joins them. */
   readonly segments: number;
   /** Passages that are not deleted. */
   readonly passages: number;
+  /** Keys of all passages that are not deleted. */
   readonly tokens: number;
   /** Passages that are longer than `header.maxPassageTokens`, and their tokens without keys. */
   readonly cut: CutText;
@@ -39,6 +44,7 @@ export interface IndexInfo {
 export interface StatesInfo {
   /** Tokens of all passages, also those without a key and those of deleted passages. */
   readonly tokens: number;
+  /** Bytes that the states of a token take. */
   readonly bytesPerToken: number;
 }
 

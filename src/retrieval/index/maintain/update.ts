@@ -170,7 +170,11 @@ function tailToMerge(segments: readonly SegmentRecord[], added: number): Segment
 
 const DELETE = { ...DIRECTORY, ...WRITE_OPTIONS, ...SIGNAL };
 
-export interface DeleteOptions extends Given<typeof DELETE> {}
+export interface DeleteOptions
+  extends Given<typeof DIRECTORY>,
+    Given<typeof WRITE_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof DELETE> {}
 
 /**
  * Deletes passages by id. Ids that the index does not have are ignored. The passages take space

@@ -20,7 +20,9 @@ const READ_BYTES = 4_194_304;
 
 /** A damaged file of an index. */
 export interface Damage {
+  /** The file. */
   readonly path: string;
+  /** What is wrong with it. */
   readonly problem: string;
 }
 

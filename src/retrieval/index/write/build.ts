@@ -80,7 +80,9 @@ export interface BuildProgress {
    * - `finished`: the new index has replaced the old one
    */
   readonly event: "resumed" | "diverged" | "reused" | "encoded" | "compressed" | "finished";
+  /** Passages that are encoded. */
   readonly passages: number;
+  /** Their tokens. */
   readonly tokens: number;
   /** The text that is cut in the whole windows so far. Absent if there is none. */
   readonly cut?: CutText | undefined;
