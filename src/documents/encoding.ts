@@ -95,16 +95,31 @@ function likeliest(sample: Buffer): { name: string; confidence: number } {
   return usual && usual.confidence >= best.confidence - SIMILAR ? usual : best;
 }
 
+const EAST_ASIAN =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uffef \n\r\w]/gu;
+const EAST_ASIAN_SHARE = 0.95;
+/** The share of zero bytes of a text with many Latin letters, which look Chinese in reverse. */
+const MOSTLY_LATIN = 0.25;
+
 /** UTF-16 without a mark: every second byte of spaces, line breaks and Latin letters is zero. */
 function wideEncoding(head: Buffer): "utf-16le" | "utf-16be" | undefined {
   const zeros = [0, 0];
   for (const [i, byte] of head.entries()) if (byte === 0) zeros[i & 1]!++;
   const [even, odd] = zeros as [number, number];
   const encoding = odd > even ? "utf-16le" : "utf-16be";
-  const areOneSided = Math.min(even, odd) < 0.1 * Math.max(even, odd);
-  if (!areOneSided || Math.max(even, odd) < 0.01 * head.length) return undefined;
-  const text = legacyHookDecode(head.subarray(0, head.length & ~3), encoding);
-  return /(?![\t\n\f\r])\p{Cc}|\p{Cn}/u.test(text) ? undefined : encoding;
+  const decode = (name: string): string =>
+    legacyHookDecode(head.subarray(0, head.length & ~3), name);
+  const most = Math.max(even, odd);
+  const eastAsian = (["utf-16le", "utf-16be"] as const).find((name) => isEastAsian(decode(name)));
+  if (most < MOSTLY_LATIN * head.length && eastAsian) return eastAsian;
+  if (Math.min(even, odd) > 0.1 * most || most < 0.01 * head.length) return undefined;
+  return /(?![\t\n\f\r])\p{Cc}|\p{Cn}/u.test(decode(encoding)) ? undefined : encoding;
+}
+
+/** Of random bytes, six in ten are letters of East Asia. */
+function isEastAsian(text: string): boolean {
+  const letters = text.match(EAST_ASIAN)?.length ?? 0;
+  return letters > EAST_ASIAN_SHARE * text.length;
 }
 
 /** Escape sequences of ISO-2022-JP, and no byte above 127. */

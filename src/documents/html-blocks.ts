@@ -13,7 +13,7 @@ const names = (...lines: readonly string[]): ReadonlySet<string> =>
 
 const LEFT_OUT = names(
   "script style noscript template svg canvas iframe object embed audio video head title",
-  "button select option textarea input dialog rp rt datalist",
+  "button select option textarea input dialog rp rt datalist del s strike",
 );
 const BLOCKS = names(
   "address article aside blockquote body caption center dd details div dt fieldset figcaption figure footer form",
@@ -167,6 +167,7 @@ export class HtmlBlocks {
   #script(element: Element): void {
     if (isNoteReference(element)) return;
     const text = this.#inline(element);
+    if (/^\[\w{1,4}\]$/.test(text)) return; // of a note without a link
     const write = element.name === "sup" ? superscript : subscript;
     this.#running.add(write(text, this.#running.text.slice(-1)), element.line);
   }

@@ -1,7 +1,7 @@
 /** The rows of an HTML table, with every cell at its column. */
 
 import type { Budget } from "./budget.ts";
-import { childrenOf, type Element, first } from "./markup.ts";
+import { childrenOf, type Element, find, first } from "./markup.ts";
 import { countWords } from "./units.ts";
 
 /** HTML Standard, 4.9.11: larger spans count as these. */
@@ -31,7 +31,9 @@ export function htmlTable(
   if (/^(?:presentation|none)$/.test(element.attributes.role ?? "")) return undefined;
   const rows = [...rowsOf(element)];
   if (rows.length === 0 || rows.every(({ cells }) => cells.length < 2)) return undefined;
-  if (first(element, "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre")) return undefined;
+  if (first(element, "h1", "h2", "h3", "h4", "h5", "h6", "pre")) return undefined;
+  const inner = [...find(element, "table")];
+  if (inner.some((one) => first(one, "table"))) return undefined; // would be read at each level
   const grid = new Grid(budget);
   for (const { cells, line } of rows) {
     grid.startRow(line);
@@ -39,7 +41,7 @@ export function htmlTable(
       grid.add(cellText(cell), spanOf(cell, "colspan"), spanOf(cell, "rowspan"));
   }
   const table = grid.rows();
-  if (isLayout(table)) return undefined;
+  if (isLayout(table, inner.length > 0)) return undefined;
   const inHead = rows.filter(({ isHead }) => isHead).length;
   return { rows: table, headerRows: inHead || guessedHeaderRows(table) };
 }
@@ -71,11 +73,12 @@ const spanOf = ({ attributes }: Element, name: "colspan" | "rowspan"): number =>
   return Math.min(given >= 1 ? given : 1, name === "colspan" ? MAX_COLUMN_SPAN : MAX_ROW_SPAN);
 };
 
-const isLayout = (rows: readonly TableRow[]): boolean => {
+function isLayout(rows: readonly TableRow[], hasTables: boolean): boolean {
   const cells = rows.flatMap((row) => row.cells).filter((cell) => cell !== "");
-  const words = cells.reduce((sum, cell) => sum + countWords(cell), 0);
-  return words > MAX_CELL_WORDS * cells.length;
-};
+  const words = cells.map(countWords);
+  if (hasTables) return rows.length < 2 || words.some((count) => count > MAX_CELL_WORDS);
+  return words.reduce((sum, count) => sum + count, 0) > MAX_CELL_WORDS * cells.length;
+}
 
 /** Whether the first row of a table without marks names the columns: short texts, no numbers. */
 export function guessedHeaderRows([head, ...others]: readonly TableRow[]): number {

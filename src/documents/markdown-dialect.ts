@@ -89,6 +89,9 @@ function moduleLines(state: StateBlock, start: number, end: number, isSilent: bo
   return true;
 }
 
+/** What a component shows beside its contents: the name of a tab, the title of a note. */
+const LABEL = /\s(?:label|title)=["']([^"']{1,200})["']/;
+
 /** A tag of a component, or one with an expression; its text is outside of it. */
 function jsxTag(state: StateInline, isSilent: boolean): boolean {
   const { src, pos } = state;
@@ -99,7 +102,8 @@ function jsxTag(state: StateInline, isSilent: boolean): boolean {
   if (!/^<\/?[A-Z_$>]/.test(tag) && !tag.includes("{")) return false; // HTML
   if (!isSilent) {
     const token = state.push("html_inline", "", 0);
-    token.content = " ";
+    const label = LABEL.exec(tag)?.[1];
+    token.content = label === undefined ? " " : ` ${state.md.utils.escapeHtml(label)}: `;
   }
   state.pos = end;
   return true;

@@ -4,7 +4,6 @@ import { basename, extname, isAbsolute, relative, resolve, sep } from "node:path
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { readJsonLines } from "../io/json-lines.ts";
 import { checkPath } from "../options/arguments.ts";
 import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
 import { INDEX_OPTIONS } from "../options/library-options.ts";
@@ -20,6 +19,7 @@ import { isEncoding } from "./encoding.ts";
 import { type FolderEntry, filesOf } from "./folder.ts";
 import { FORMATS, readerOf } from "./formats.ts";
 import { holdsPassages, statDocuments } from "./passage-file.ts";
+import { jsonLinesOf } from "./readers/json.ts";
 import { linesOf } from "./readers/record.ts";
 import { type SourceFile, sourceFile } from "./source-file.ts";
 import { spoolStandardInput } from "./standard-input.ts";
@@ -164,7 +164,7 @@ async function* readRecords(
 ): AsyncGenerator<Passage, void> {
   const ids = createIdTable();
   let isEmpty = true;
-  for await (const { line, value } of readJsonLines(file, options.signal)) {
+  for await (const { line, value } of jsonLinesOf(file, report, options.signal)) {
     const passage = passageOfRecord(value, line, new Budget(`${file}:${line}`, options.signal));
     if (ids.firstLine(passage.id, line) !== line) {
       report(repeatedId(`${file}:${line}`, passage.id));

@@ -26,13 +26,30 @@ export interface JsonLine extends JsonRecord {
  *
  * @throws {InputError} with file and line: no such file, damaged gzip, not UTF-8, not JSON, a line
  * over 64 MiB or beyond the limits of `parseJson`.
+ *
+ * @param skip is called for a line that is not JSON, which is then left out. Default: it is thrown
  */
 export async function* readJsonLines(
   file: string,
   signal?: AbortSignal,
+  skip: (problem: InputError) => void = fail,
 ): AsyncGenerator<JsonLine, void> {
-  for await (const { text, ...place } of readTextLines(file, "a JSON Lines file", signal))
-    if (text.trim() !== "") yield { ...place, value: parseLine(text, place.where) };
+  for await (const { text, ...place } of readTextLines(file, "a JSON Lines file", signal)) {
+    if (text.trim() === "") continue;
+    let value: unknown;
+    try {
+      value = parseLine(text, place.where);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      skip(error);
+      continue;
+    }
+    yield { ...place, value };
+  }
+}
+
+function fail(problem: InputError): never {
+  throw problem;
 }
 
 /** Parses one line of a JSON Lines file. @throws {InputError} if it is not UTF-8 or not JSON. */

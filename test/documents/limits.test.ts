@@ -9,6 +9,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type PdfLimits, PdfThread } from "../../src/documents/pdf-thread.ts";
 import { sourceFile } from "../../src/documents/source-file.ts";
+import { epub, openDocument, pptx, shape, slideText, tableOf, xlsx } from "./office-files.ts";
 import { docx, officeParts, pdfOf, readAll, readOne, wordParagraph, zip } from "./support.ts";
 
 const SIZE = 6_000; // characters
@@ -76,6 +77,68 @@ const PATTERNS: Readonly<Record<string, readonly Pattern[]>> = {
   ],
 };
 
+/** Parts of containers, repeated: the files are larger, because opening them takes some time. */
+const CONTAINERS: Readonly<
+  Record<string, [make: (xml: string) => string | Buffer, ...units: string[]]>
+> = {
+  "a.docx": [
+    docx,
+    wordParagraph("a"),
+    "<w:r><w:t>a</w:t></w:r>",
+    '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>a</w:t></w:r>',
+    "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+    '<w:p><w:pPr><w:numPr><w:ilvl w:val="3"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>a</w:t></w:r></w:p>',
+  ],
+  "a.pptx": [
+    pptx,
+    shape("title", slideText("a")),
+    shape("body", slideText("a")),
+    slideText("a"),
+    tableOf([["a", "b"]]),
+  ],
+  "a.xlsx": [
+    (xml) => xlsx({ S: xml.replace(/^/, "<sheetData>") }),
+    '<row><c t="str"><v>a</v></c></row>',
+    '<c t="str"><v>a</v></c>',
+    '</sheetData><mergeCells><mergeCell ref="A1:B9"/></mergeCells><sheetData>',
+  ],
+  "a.odt": [
+    (xml) => openDocument("text", xml),
+    "<text:p>a</text:p>",
+    '<text:p>a<text:s text:c="9"/></text:p>',
+    "<text:list><text:list-item><text:p>a</text:p></text:list-item></text:list>",
+    "<text:p>a<text:note><text:note-body><text:p>a</text:p></text:note-body></text:note></text:p>",
+  ],
+  "a.ods": [
+    (xml) => openDocument("spreadsheet", `<table:table>${xml}</table:table>`),
+    "<table:table-row><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>",
+    '<table:table-row table:number-rows-repeated="2"/>',
+    "<table:covered-table-cell/>",
+  ],
+  "a.odp": [
+    (xml) => openDocument("presentation", xml),
+    "<draw:page><draw:frame><draw:text-box><text:p>a</text:p></draw:text-box></draw:frame></draw:page>",
+  ],
+  "a.epub": [
+    (xml) => epub("a", { "a.xhtml": xml }),
+    "<p>a</p>",
+    '<p>a<a epub:type="noteref" href="#n">1</a></p>',
+    "<section><h2>a</h2></section>",
+  ],
+  "a.ipynb": [
+    (cells) => `{"cells":[${cells.slice(0, -1)}]}`,
+    '{"cell_type":"markdown","source":"# a"},',
+    '{"cell_type":"code","source":["a"],"outputs":[{"text":"b"}]},',
+  ],
+  "a.pdf": [
+    (text) => pdfOf([`BT /F1 9 Tf ${text} ET`]),
+    "(a) Tj ",
+    "(a) Tj 0 -9 Td ",
+    "(a) Tj 90 0 Td ",
+    "q 1 0 0 1 0 0 cm Q ",
+  ],
+};
+
 /** The least processor time of two readings, in milliseconds. */
 async function cost(file: string, contents: string | Buffer): Promise<number> {
   let least = Infinity;
@@ -100,6 +163,17 @@ for (const [file, patterns] of Object.entries(PATTERNS))
         large <= 8 * Math.max(small, 30),
         `${JSON.stringify(pattern)}: ${small} ms, ${large} ms`,
       );
+    }
+  });
+
+for (const [file, [make, ...units]] of Object.entries(CONTAINERS))
+  test(`the time of ${file} grows with its size`, async () => {
+    for (const unit of units) {
+      const [small, large] = [
+        await cost(file, make(fill(repeated(unit), 10 * SIZE))),
+        await cost(file, make(fill(repeated(unit), 40 * SIZE))),
+      ];
+      assert.ok(large <= 8 * Math.max(small, 30), `${unit}: ${small} ms, ${large} ms`);
     }
   });
 

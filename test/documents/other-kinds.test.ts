@@ -22,6 +22,11 @@ const ENCODINGS: Readonly<Record<string, [file: string, contents: Buffer, text: 
   "UTF-16 of the other order": ["a.txt", utf16(`\ufeff${TEXT}`).swap16(), TEXT],
   "UTF-16 without a mark": ["a.txt", utf16(TEXT), TEXT],
   "UTF-16 without a mark, of the other order": ["a.txt", utf16(TEXT).swap16(), TEXT],
+  "UTF-16 of Japanese letters only, of the other order": [
+    "a.txt",
+    utf16("日本の首都は東京です。一年に、三千七百人が住む。").swap16(),
+    "日本の首都は東京です。一年に、三千七百人が住む。",
+  ],
   "UTF-16 of Japanese without a mark": [
     "a.txt",
     utf16("東京は日本の首都です。 Tokyo.\n"),
@@ -160,6 +165,10 @@ const RST: Readonly<Record<string, [source: string, text: string]>> = {
   "a table of CSV": [
     '.. csv-table::\n   :header: "Name", "Price"\n\n   "Lamp", 9\n',
     "Name | Price\nLamp | 9",
+  ],
+  images: [
+    ".. figure:: a.png\n   :alt: The plan of a house\n\n   The house.\n",
+    "The plan of a house\n\nThe house.",
   ],
   "directives without text": [".. toctree::\n   :maxdepth: 2\n\n   intro\n\nText.", "Text."],
 };

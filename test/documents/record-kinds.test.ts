@@ -169,6 +169,25 @@ test("a repeated id is dropped with a line, in a folder and named alone", async 
   ]);
 });
 
+test("lines that are not JSON are left out with a line, in a folder and named alone", async () => {
+  const [a, b] = ["a", "b"].map((id) => `${json({ id, text: `Text ${id}.` })}\n`);
+  const { passages, notes } = await readOne("a.jsonl", `${a}not json\n${b}{"id": "c", "te`);
+  assert.equal(
+    recordsOf(passages).map(([id]) => id),
+    ["a", "b"],
+  );
+  assert.equal(notes, [
+    'a.jsonl:2: expected one JSON object, got "not json"; write one JSON object a line',
+    'a.jsonl:4: expected one JSON object, got "{\\"id\\": \\"c\\", \\"te"; write one JSON object a line',
+  ]);
+  const none = await readOne("a.jsonl", "not json\n".repeat(20) + a).catch(String);
+  assert.match(String(none), /only files that cannot be read: 1/);
+  const many = await readOne("a.jsonl", a + "not json\n".repeat(20) + b);
+  assert.is(many.passages.length, 2);
+  assert.match(many.notes.at(-1)!, /got 10 more lines that are not JSON, which are left out/);
+  assert.is(many.notes.length, 11);
+});
+
 const TABLES: Readonly<{ [what: string]: [file: string, table: string, records: Record[]] }> = {
   "fields that reatt has too stay": [
     "a.csv",

@@ -31,7 +31,7 @@ const FIELD = /^:([^:\s][^:]{0,100}):(?:\s(.*))?$/;
 const CODE =
   /^(?:code|code-block|sourcecode|parsed-literal|literalinclude|prompt|doctest|testcode)$/;
 const LEFT_OUT =
-  /^(?:toctree|contents|sectnum|include|raw|index|meta|highlight|default-role|role|title|currentmodule|module|automodule|auto\w{1,30}|target-notes|header|footer|image|tabularcolumns)$/;
+  /^(?:toctree|contents|sectnum|include|raw|index|meta|highlight|default-role|role|title|currentmodule|module|automodule|auto\w{1,30}|target-notes|header|footer|tabularcolumns)$/;
 const NOTES = /^(?:note|warning|tip|hint|important|caution|danger|attention|error|seealso|todo)$/;
 
 export async function* readRst(file: SourceFile): AsyncGenerator<Document> {
@@ -268,13 +268,16 @@ class RstParser {
       nodes.push(
         element("pre", [text(content.lines.join("\n"), content.first)], {}, content.first),
       );
-    else if (name === "csv-table") this.#csvTable(argument, options, content, nodes);
+    else if (name === "image" || name === "figure") {
+      nodes.push(element("p", [element("img", [], { alt: options.get("alt") ?? "" })], {}, line));
+      nodes.push(...this.#blocks(content, level + 1));
+    } else if (name === "csv-table") this.#csvTable(argument, options, content, nodes);
     else if (name === "list-table") this.#listTable(argument, options, content, level, nodes);
     else {
       const isNote = NOTES.test(name) || name === "admonition";
       const label =
         isNote && name !== "admonition" ? `${name[0]!.toUpperCase()}${name.slice(1)}: ` : "";
-      const shown = /^(?:figure|rubric|only|ifconfig|container|class|tab-set|tabs|grid)$/.test(name)
+      const shown = /^(?:rubric|only|ifconfig|container|class|tab-set|tabs|grid)$/.test(name)
         ? name === "rubric"
           ? argument
           : ""
