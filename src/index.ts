@@ -40,6 +40,7 @@ export {
 export { readQrels, readRun } from "./evaluation/trec.ts";
 export { evaluateUtility, type UtilityEvaluation } from "./evaluation/utility.ts";
 export type { DownloadProgress } from "./hub/download.ts";
+export type { ErrorCode } from "./io/error-codes.ts";
 export { InputError, type Problem } from "./io/errors.ts";
 export {
   type AnswerCalibration,

@@ -63,6 +63,7 @@ export async function openWeights(folder: string): Promise<WeightFile> {
   const found = FORMATS.find(([name]) => present.has(name));
   if (found !== undefined) return found[1](join(folder, found[0]));
   throw new InputError({
+    code: "ERR_REATT_NO_MODEL",
     where: folder,
     expected: `a folder with one of ${FORMATS.map(([name]) => name).join(", ")}`,
     got: present.size === 0 ? "no folder, or an empty one" : "none of them",

@@ -104,6 +104,7 @@ const allowed = (cost: Cost): string =>
 
 const beyond = (where: string, limit: string): InputError =>
   new InputError({
+    code: "ERR_REATT_TOO_LARGE",
     where,
     expected: `a document of at most ${limit}`,
     got: "more",

@@ -118,6 +118,7 @@ const isOutOfMemory = (error: unknown): boolean =>
 
 const beyond = (where: string, limit: string): InputError =>
   new InputError({
+    code: "ERR_REATT_TOO_LARGE",
     where,
     expected: `a PDF document that needs at most ${limit}`,
     got: "more",
@@ -127,6 +128,7 @@ const beyond = (where: string, limit: string): InputError =>
 const withoutPackage = (where: string, reason: string): InputError =>
   new InputError(
     {
+      code: "ERR_REATT_NO_PACKAGE",
       where,
       expected: "the package pdfjs-dist, which reads PDF",
       got: `none that Node ${process.versions.node} can load`,

@@ -24,7 +24,7 @@ import {
 import { chooseFiles, isComplete } from "./model-files.ts";
 import { type HubModel, hubName, isCommit } from "./model-name.ts";
 import { type ExpectedFile, holds, PartialFile } from "./partial-file.ts";
-import { hubFetch, UnreachableHubError, unreachable } from "./requests.ts";
+import { hubFetch, isUnreachable, unreachable } from "./requests.ts";
 import { type HubSettings, readHubSettings } from "./settings.ts";
 import { type Stall, stallAfter } from "./stall.ts";
 
@@ -90,13 +90,14 @@ export async function downloadModel(
     return cache.snapshot(commit);
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof UnreachableHubError && cached !== undefined) return cached;
+    if (isUnreachable(error) && cached !== undefined) return cached;
     throw writeErrorFrom(error, settings.cache);
   }
 }
 
 const notCached = (model: HubModel, { cache }: HubSettings): InputError =>
   new InputError({
+    code: "ERR_REATT_NO_MODEL",
     where: hubName(model),
     expected: `a folder, or a model in the cache ${cache}`,
     got: "neither, and HF_HUB_OFFLINE is set",
@@ -252,7 +253,7 @@ async function downloadBlob(
       break;
     } catch (error) {
       source.stopped.throwIfAborted();
-      const isFinal = error instanceof InputError && !(error instanceof UnreachableHubError);
+      const isFinal = error instanceof InputError && !isUnreachable(error);
       attempt = partial.size > size ? 1 : attempt + 1;
       if (isFinal) throw error;
       if (attempt > ATTEMPTS || source.stall.signal.aborted) throw lostConnection(source, error);
@@ -262,7 +263,8 @@ async function downloadBlob(
     }
   }
   if (await partial.finish(blob)) return;
-  throw new UnreachableHubError({
+  throw new InputError({
+    code: "ERR_REATT_NO_HUB",
     where: `${hubName(source.model)}: ${path}`,
     expected: `${expected.bytes} bytes with the hash ${expected.hash}`,
     got: "another file",
@@ -335,6 +337,6 @@ function watched(original: typeof fetch): {
 }
 
 const lostConnection = ({ model, settings }: Source, cause: unknown): InputError =>
-  cause instanceof UnreachableHubError
+  isUnreachable(cause)
     ? cause
     : unreachable(model, settings.endpoint, `a lost connection (${cause})`, { cause });

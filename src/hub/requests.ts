@@ -5,7 +5,8 @@ import { type HubModel, hubName } from "./model-name.ts";
 import type { HubSettings } from "./settings.ts";
 
 /** The hub cannot be reached, or cannot answer now. A cached model may do instead. */
-export class UnreachableHubError extends InputError {}
+export const isUnreachable = (error: unknown): error is InputError =>
+  error instanceof InputError && error.code === "ERR_REATT_NO_HUB";
 
 /**
  * A `fetch` for a model.
@@ -55,9 +56,10 @@ export const unreachable = (
   endpoint: string,
   got: string,
   options?: ErrorOptions,
-): UnreachableHubError =>
-  new UnreachableHubError(
+): InputError =>
+  new InputError(
     {
+      code: "ERR_REATT_NO_HUB",
       where: hubName(model),
       expected: `a folder, or a reply of ${endpoint}`,
       got,
@@ -78,7 +80,7 @@ function problemOf(
   const { status, headers } = response;
   const code = headers.get("X-Error-Code");
   const fail = (expected: string, got: string, remedy: string): InputError =>
-    new InputError({ where: hubName(model), expected, got, remedy });
+    new InputError({ code: "ERR_REATT_NO_MODEL", where: hubName(model), expected, got, remedy });
   // A network may answer for the hub, for example with a page to log in.
   const isPage = code === null && /^text\/html\b/i.test(headers.get("Content-Type") ?? "");
   if (status === BUSY || status >= 500 || isPage)

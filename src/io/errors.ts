@@ -2,6 +2,8 @@
  * Errors that report bad input to the user. Any other error that reatt throws is a defect of reatt.
  */
 
+import { ERROR_STATUSES, type ErrorCode } from "./error-codes.ts";
+
 /** The parts of an error message: `where: expected ..., got ...; remedy`. */
 export interface Problem {
   /** The file, option or value that is wrong. */
@@ -12,12 +14,15 @@ export interface Problem {
   readonly got: string;
   /** What the user can do. */
   readonly remedy: string;
+  /** Default: that of the cause if the system reported it, else `ERR_REATT_BAD_INPUT`. */
+  readonly code?: ErrorCode;
 }
 
 /**
  * A file, an option or a question cannot be used. The message is always one line:
  * `where: expected ..., got ...; remedy`. Control characters in the parts become spaces. A part of
- * more than 1,000 characters is shortened.
+ * more than 1,000 characters is shortened. `JSON.stringify` keeps all fields but the cause. They
+ * can contain paths.
  *
  * @example
  * ```ts
@@ -29,24 +34,78 @@ export interface Problem {
  *   if (!(error instanceof InputError)) throw error;
  *   console.log(error.message);
  *   // missing.jsonl: expected a JSON Lines file, got ENOENT (no such file); check the path
+ *   console.log(error.code, error.status); // ERR_REATT_NO_FILE 500
  * }
  * ```
  */
-export class InputError extends Error {
+export class InputError extends Error implements Required<Problem> {
   /** Always `InputError`. */
   override readonly name: string = "InputError";
+  /** What kind of problem it is. `docs/ERRORS.md` has a table. */
+  readonly code: ErrorCode;
+  /** The file, option or value that is wrong. */
+  readonly where: string;
+  /** What it should be. */
+  readonly expected: string;
+  /** What it is. */
+  readonly got: string;
+  /** What the user can do. */
+  readonly remedy: string;
 
   constructor(problem: Problem, options?: ErrorOptions) {
-    const { where, expected, got, remedy } = checkProblem(problem);
-    const parts = [where, expected, got, remedy].map(shorten);
-    const message = `${parts[0]}: expected ${parts[1]}, got ${parts[2]}; ${parts[3]}`;
-    super(message.replace(/\s*[\p{Cc}\u2028\u2029]\s*/gu, " "), options);
+    checkProblem(problem);
+    const [where, expected, got, remedy] = (["where", "expected", "got", "remedy"] as const).map(
+      (name) => shorten(problem[name]),
+    ) as [string, string, string, string];
+    super(`${where}: expected ${expected}, got ${got}; ${remedy}`, options);
+    this.code = problem.code ?? codeOf(options?.cause);
+    this.where = where;
+    this.expected = expected;
+    this.got = got;
+    this.remedy = remedy;
+  }
+
+  /** The status of a reply over HTTP, such as 400 or 507. `docs/ERRORS.md` has a table. */
+  get status(): number {
+    return ERROR_STATUSES[this.code];
+  }
+
+  /** What `JSON.stringify` writes. */
+  toJSON(): Required<Problem> & { name: string; message: string; status: number } {
+    const { name, message, code, status, where, expected, got, remedy } = this;
+    return { name, message, code, status, where, expected, got, remedy };
   }
 }
 
-/** @throws {InputError} unless all parts are text */
-function checkProblem(given: Problem): Problem {
+/** The codes for errors of the operating system. */
+const SYSTEM_CODES: Readonly<Record<string, ErrorCode>> = {
+  EACCES: "ERR_REATT_NO_PERMISSION",
+  EPERM: "ERR_REATT_NO_PERMISSION",
+  EROFS: "ERR_REATT_NO_PERMISSION",
+  EMFILE: "ERR_REATT_TOO_MANY_FILES",
+  ENFILE: "ERR_REATT_TOO_MANY_FILES",
+  ENOENT: "ERR_REATT_NO_FILE",
+  ENOSPC: "ERR_REATT_DISK_FULL",
+  EDQUOT: "ERR_REATT_DISK_FULL",
+  EFBIG: "ERR_REATT_DISK_FULL",
+};
+
+/** The code of an error with this cause. */
+function codeOf(cause: unknown): ErrorCode {
+  if (cause instanceof InputError) return cause.code;
+  return (isSystemError(cause) && SYSTEM_CODES[cause.code!]) || "ERR_REATT_BAD_INPUT";
+}
+
+/** @throws {InputError} unless all parts are text and the code is known */
+function checkProblem(given: Problem): void {
   const parts = (given ?? {}) as Partial<Problem>;
+  if (parts.code !== undefined && !Object.hasOwn(ERROR_STATUSES, parts.code))
+    throw new InputError({
+      where: "new InputError",
+      expected: `a code among ${Object.keys(ERROR_STATUSES).join(", ")}`,
+      got: String(parts.code),
+      remedy: "leave it out",
+    });
   for (const name of ["where", "expected", "got", "remedy"] as const)
     if (typeof parts[name] !== "string")
       throw new InputError({
@@ -55,13 +114,14 @@ function checkProblem(given: Problem): Problem {
         got: parts[name] === undefined ? "nothing" : `a value of the type ${typeof parts[name]}`,
         remedy: "give { where, expected, got, remedy }",
       });
-  return given;
 }
 
 const MAX_PART_LENGTH = 1_000; // characters; an id in a file can have 64 MiB
 
+/** One line of a part. */
 function shorten(part: string): string {
-  return part.length > MAX_PART_LENGTH ? `${part.slice(0, MAX_PART_LENGTH)}…` : part;
+  const short = part.length > MAX_PART_LENGTH ? `${part.slice(0, MAX_PART_LENGTH)}…` : part;
+  return short.replace(/\s*[\p{Cc}\u2028\u2029]\s*/gu, " ").trim();
 }
 
 /** Meanings of the error codes of the operating system (errno). */
@@ -80,7 +140,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 /** Describes a system error for the `got` part of an `InputError`: `ENOENT (no such file)`. */
 export function systemProblem(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === undefined) return message;
+  if (code === undefined || error instanceof InputError) return message;
   return MEANINGS[code] ? `${code} (${MEANINGS[code]})` : code;
 }
 
@@ -95,14 +155,6 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 /** True if this process, or the system, has as many open files as it may have. */
 export const isTooManyFiles = (error: unknown): boolean =>
   isSystemError(error) && (error.code === "EMFILE" || error.code === "ENFILE");
-
-/** Full disks and quotas, and the limit of the size of a file. */
-const FULL = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
-
-/** Whether the system had no space, which the cause of an `InputError` says. */
-export const isFullDisk = (error: unknown): boolean =>
-  error instanceof Error &&
-  ((isSystemError(error) && FULL.has(error.code!)) || isFullDisk(error.cause));
 
 /** Whether the system reported that a file or folder does not exist. */
 export const isMissing = (error: unknown): boolean =>

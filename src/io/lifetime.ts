@@ -22,6 +22,7 @@ export class Lifetime {
   check(): void {
     if (!this.#closed) return;
     throw new InputError({
+      code: "ERR_REATT_CLOSED",
       where: this.#what,
       expected: "to be open",
       got: "one that is closed (disposed)",

@@ -32,9 +32,6 @@ const ATTEMPTS = 5;
 /** Between two attempts of a process that waits for another. */
 const WAIT_MS = 500;
 
-/** Another process, or another call of this one, writes. */
-export class LockedError extends InputError {}
-
 export interface Lock extends AsyncDisposable {
   /** @throws {InputError} if the lock is lost because this process slept until another took over */
   assertHeld(): Promise<void>;
@@ -65,8 +62,8 @@ export async function whileLocked<Result>(
  * Locks `directory`, which must exist, for writing. Calls of one process get the lock one after the
  * other.
  *
- * @throws {LockedError} if another process writes, and still does after `wait` seconds, or if this
- * call is a part of one that writes: it would wait for itself
+ * @throws {InputError} `ERR_REATT_BUSY` if another process writes, and still does after `wait`
+ * seconds, or if this call is a part of one that writes: it would wait for itself
  * @throws {InputError} if the system cannot write
  * @throws the reason of `signal` if it aborts
  */
@@ -277,9 +274,10 @@ function machineName(): string {
 const ownName = (): string =>
   `writer.${HOST}.${MACHINE}.${process.pid}.${birthOf("self") ?? 0}.lock`;
 
-function taken(directory: string, name: string | undefined): LockedError {
+function taken(directory: string, name: string | undefined): InputError {
   const writer = name === undefined ? undefined : parseName(name);
-  return new LockedError({
+  return new InputError({
+    code: "ERR_REATT_BUSY",
     where: directory,
     expected: "no other writer",
     got: writer

@@ -46,6 +46,7 @@ function endOfString(text: string, start: number): number {
 
 function beyond(where: string, limit: string): InputError {
   return new InputError({
+    code: "ERR_REATT_TOO_LARGE",
     where,
     expected: `JSON with at most ${limit}`,
     got: "more",

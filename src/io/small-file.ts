@@ -21,6 +21,7 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<Buf
   }
   if (size <= maxBytes) return Buffer.concat(chunks);
   throw new InputError({
+    code: "ERR_REATT_TOO_LARGE",
     where: path,
     expected: `at most ${formatBytes(maxBytes)}`,
     got: "more",

@@ -122,6 +122,7 @@ export function readErrorFrom(
 
 function lineTooLong(where: string): InputError {
   return new InputError({
+    code: "ERR_REATT_TOO_LARGE",
     where,
     expected: `a line of at most ${MAX_LINE_BYTES / 2 ** 20} MiB`,
     got: "a longer one",

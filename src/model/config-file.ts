@@ -116,6 +116,7 @@ export async function checkNoModel(
   );
   if (isFree) return;
   throw new InputError({
+    code: "ERR_REATT_FOLDER_EXISTS",
     where: out,
     expected: "a folder without a model",
     got: CONFIG_FILE,

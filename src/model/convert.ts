@@ -145,6 +145,7 @@ async function checkEmpty(out: string): Promise<void> {
   const [first] = await readdir(out).catch(() => []);
   if (first === undefined) return;
   throw new InputError({
+    code: "ERR_REATT_FOLDER_EXISTS",
     where: out,
     expected: "a new or empty folder",
     got: `one with ${first}`,

@@ -6,6 +6,8 @@ import { excerpt } from "../io/excerpt.ts";
 import { closestName } from "./closest-name.ts";
 import type { Given, OptionTable, Resolved } from "./option.ts";
 
+const CODE = "ERR_REATT_BAD_OPTION";
+
 const objects = new WeakMap<OptionTable, z.ZodType>();
 
 /** The schema of a table. zod compiles a schema once: a table is a constant of a module. */
@@ -28,13 +30,13 @@ export function resolveOptions<Table extends OptionTable>(
   where = "options",
 ): Resolved<Table> {
   const problem = given === undefined ? undefined : objectProblem(given, table, where);
-  if (problem) throw new InputError(problem);
+  if (problem) throw new InputError({ ...problem, code: CODE });
   const values = Object.fromEntries(
     Object.entries(given ?? {}).filter(([, value]) => value !== undefined),
   );
   const result = objectOf(table).safeParse(values);
   if (result.success) return result.data as Resolved<Table>;
-  throw new InputError(problemOf(result.error.issues, table, values, where));
+  throw new InputError({ ...problemOf(result.error.issues, table, values, where), code: CODE });
 }
 
 /**

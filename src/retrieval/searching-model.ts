@@ -14,6 +14,7 @@ export function checkModel(directory: string, header: IndexHeader, model: Search
   if (header.fingerprint === model.fingerprint) return;
   const isPooledElse = header.pooling !== model.pooling;
   throw new InputError({
+    code: "ERR_REATT_OTHER_MODEL",
     where: directory,
     expected: isPooledElse
       ? `an index with ${keysOf(model)}`

@@ -1,8 +1,6 @@
 /** Errors of the HTTP interface: `{ "error": { "code", "message" } }` and a status. */
 
-import { isFullDisk } from "../io/errors.ts";
-import { LockedError } from "../io/lock.ts";
-import { ConditionError } from "../retrieval/where/fields.ts";
+import { InputError } from "../io/errors.ts";
 
 /** The status of each code. */
 const STATUSES = {
@@ -22,24 +20,24 @@ const STATUSES = {
   timeout: 504,
 } as const;
 
-export type ErrorCode = keyof typeof STATUSES;
+export type ApiErrorCode = keyof typeof STATUSES;
 
-export const ERROR_CODES = Object.keys(STATUSES) as [ErrorCode, ...ErrorCode[]];
+export const ERROR_CODES = Object.keys(STATUSES) as [ApiErrorCode, ...ApiErrorCode[]];
 
 export class ApiError extends Error {
   override readonly name: string = "ApiError";
-  readonly code: ErrorCode;
+  readonly code: ApiErrorCode;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ApiErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }
 
-  get status(): (typeof STATUSES)[ErrorCode] {
+  get status(): (typeof STATUSES)[ApiErrorCode] {
     return STATUSES[this.code];
   }
 
-  toJSON(): { error: { code: ErrorCode; message: string } } {
+  toJSON(): { error: { code: ApiErrorCode; message: string } } {
     return { error: { code: this.code, message: this.message } };
   }
 }
@@ -51,14 +49,15 @@ export class ApiError extends Error {
 export function apiErrorFrom(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const options = { cause: error };
+  const code = error instanceof InputError ? error.code : undefined;
   // Only the index knows the fields of its passages.
-  if (error instanceof ConditionError)
-    return new ApiError("invalid_request", error.message, options);
+  if (code === "ERR_REATT_BAD_CONDITION")
+    return new ApiError("invalid_request", (error as InputError).message, options);
   if (error instanceof Error && error.name === "AbortError")
     return new ApiError("cancelled", "the request was cancelled", options);
-  if (error instanceof LockedError)
+  if (code === "ERR_REATT_BUSY")
     return new ApiError("conflict", "another process changes the index; try again later", options);
-  if (isFullDisk(error))
+  if (code === "ERR_REATT_DISK_FULL")
     return new ApiError("insufficient_storage", "the disk of the server is full", options);
   return new ApiError("internal", "the server could not do this; its log says why", options);
 }

@@ -167,7 +167,7 @@ export class Service implements AsyncDisposable {
     ofRequest(() => retrievalQuestionIds(this.#model.tokenizer, question));
   }
 
-  /** @throws {LockedError} if another process changes the index */
+  /** @throws {InputError} if another process changes the index */
   #changeIndex(change: (directory: string) => Promise<void>): Promise<{ passages: number }> {
     const { directory } = this.#index;
     const done = this.#change

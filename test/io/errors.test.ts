@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { ERROR_STATUSES } from "../../src/io/error-codes.ts";
 import { InputError, inputErrorFrom, type Problem, writeErrorFrom } from "../../src/io/errors.ts";
 
 const problem = { where: "file", expected: "a file", remedy: "check the path" };
@@ -57,6 +59,39 @@ test("other errors stay as they are", () => {
 test("the remedy of a full disk is to free space", () => {
   assert.match((writeErrorFrom(system("ENOSPC"), "file") as Error).message, /; free some space/);
   assert.match((writeErrorFrom(system("EACCES"), "file") as Error).message, /; choose a place/);
+});
+
+test("the code is that of the problem, of the system or of the cause", () => {
+  const codeOf = (error: unknown) => (error as InputError).code;
+  assert.is(codeOf(new InputError({ ...problem, got: "x" })), "ERR_REATT_BAD_INPUT");
+  assert.is(
+    codeOf(new InputError({ ...problem, got: "x", code: "ERR_REATT_BUSY" })),
+    "ERR_REATT_BUSY",
+  );
+  const full = writeErrorFrom(system("ENOSPC"), "file");
+  assert.is(codeOf(full), "ERR_REATT_DISK_FULL");
+  assert.is(
+    codeOf(new InputError({ ...problem, got: "x" }, { cause: full })),
+    "ERR_REATT_DISK_FULL",
+  );
+  assert.is(codeOf(inputErrorFrom(system("EODD"), problem)), "ERR_REATT_BAD_INPUT");
+  const unknown = { ...problem, got: "x", code: "toString" } as unknown as Problem;
+  assert.throws(() => new InputError(unknown), /expected a code among ERR_REATT_BAD_INPUT, /);
+});
+
+test("JSON keeps the fields", () => {
+  const error = new InputError({ ...problem, got: "x", code: "ERR_REATT_BUSY" });
+  assert.equal(JSON.parse(JSON.stringify({ error })).error, {
+    ...{ name: "InputError", code: "ERR_REATT_BUSY", status: 409, message: error.message },
+    ...{ where: "file", expected: "a file", got: "x", remedy: "check the path" },
+  });
+});
+
+test("docs/ERRORS.md has each code with its status", () => {
+  const text = readFileSync("docs/ERRORS.md", "utf8");
+  const rows = [...text.matchAll(/^\| `(ERR_REATT_\w+)` \| (\d+) \|/gm)];
+  const table = Object.fromEntries(rows.map(([, code, status]) => [code, Number(status)]));
+  assert.equal(table, { ...ERROR_STATUSES });
 });
 
 test.run();

@@ -48,6 +48,7 @@ export async function loadFaiss(): Promise<Faiss> {
   } catch (cause) {
     throw new InputError(
       {
+        code: "ERR_REATT_NO_PACKAGE",
         where: "engine faiss",
         expected: "the package faiss-node",
         got: (cause as Error).message.split("\n")[0]!,

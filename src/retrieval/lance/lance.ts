@@ -38,6 +38,7 @@ export function loadLance(): Lance {
   } catch (cause) {
     throw new InputError(
       {
+        code: "ERR_REATT_NO_PACKAGE",
         where: "engine lancedb",
         expected: "the packages @lancedb/lancedb and apache-arrow",
         got: (cause as Error).message.split("\n")[0]!,

@@ -14,9 +14,6 @@ const MAX_NAMES = 1_000;
 const LISTED = 40;
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
-/** A condition does not fit the fields of the passages. */
-export class ConditionError extends InputError {}
-
 /** The types of the values of each field. The values of a list count for the list. */
 export class FieldTypes {
   readonly #compared: readonly ComparedField[];
@@ -38,7 +35,7 @@ export class FieldTypes {
     }
   }
 
-  /** @throws {ConditionError} if a field of the condition is unknown, or has only other types */
+  /** @throws {InputError} if a field of the condition is unknown, or has only other types */
   check(): void {
     for (const { name, type } of this.#compared) {
       if (name === "document") continue;
@@ -48,9 +45,10 @@ export class FieldTypes {
     }
   }
 
-  #unknownField(name: string): ConditionError {
+  #unknownField(name: string): InputError {
     const similar = closestName(name, [...this.#types.keys()]);
-    return new ConditionError({
+    return new InputError({
+      code: "ERR_REATT_BAD_CONDITION",
       where: "where",
       expected: this.#list(),
       got: JSON.stringify(name),
@@ -58,8 +56,9 @@ export class FieldTypes {
     });
   }
 
-  #otherType(name: string, type: ValueType): ConditionError {
-    return new ConditionError({
+  #otherType(name: string, type: ValueType): InputError {
+    return new InputError({
+      code: "ERR_REATT_BAD_CONDITION",
       where: "where",
       expected: `${name} to be compared with its own type; ${this.#list()}`,
       got: type === "text" ? "text in quotes" : type === "number" ? "a number" : type,

@@ -45,6 +45,7 @@ export async function loadTensorFlow(
   }
   throw new InputError(
     {
+      code: "ERR_REATT_NO_PACKAGE",
       where: "engine tensorflow",
       expected: "@tensorflow/tfjs-node-gpu, @tensorflow/tfjs-node or @tensorflow/tfjs",
       got: failures[0]!.message,

@@ -95,6 +95,7 @@ export async function recordedOptions(
   }
   if (!record.result) return { given }; // findRun refuses it if there is a checkpoint
   throw new InputError({
+    code: "ERR_REATT_FOLDER_EXISTS",
     where: given.out,
     expected: "a folder without a run",
     got: "an adapted model",

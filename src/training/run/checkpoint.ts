@@ -139,6 +139,7 @@ export async function findRun(out: string, resume: boolean): Promise<RunCheckpoi
   const checkpoint = await findCheckpoint(join(out, "checkpoint"));
   if (!checkpoint || resume) return checkpoint;
   throw new InputError({
+    code: "ERR_REATT_FOLDER_EXISTS",
     where: out,
     expected: "a folder without a run",
     got: `one that stopped after step ${checkpoint.step}`,

@@ -285,6 +285,7 @@ export async function readManifest(directory: string): Promise<Manifest> {
   const manifest = await findManifest(directory);
   if (manifest) return manifest;
   throw new InputError({
+    code: "ERR_REATT_NO_INDEX",
     where: directory,
     expected: "an index",
     got: "no index.json",
@@ -380,6 +381,7 @@ const checksumOf = (manifest: object): number => crc32(JSON.stringify(manifest))
 const unusable = (path: string, expected: string, got: string, cause?: unknown): InputError =>
   new InputError(
     {
+      code: "ERR_REATT_DAMAGED_INDEX",
       where: path,
       expected,
       got,

@@ -99,6 +99,7 @@ export function readingErrorFrom(error: unknown, directory: string): unknown {
   const where = (isSystemError(error) && error.path) || directory;
   if (isMissing(error))
     return inputErrorFrom(error, {
+      code: "ERR_REATT_DAMAGED_INDEX",
       where,
       expected: "the file that index.json names",
       remedy: "restore it from a copy, or build the index again",
@@ -133,6 +134,7 @@ const CHECKSUM = "the checksum in the manifest";
 /** The error for a file of an index that differs from the manifest. */
 export const damagedFile = (path: string, expected = CHECKSUM, got = "another"): InputError =>
   new InputError({
+    code: "ERR_REATT_DAMAGED_INDEX",
     where: path,
     expected,
     got,

@@ -61,6 +61,7 @@ export async function checkReplaceable(directory: string, replace: boolean): Pro
 
 const notReplaceable = (directory: string): InputError =>
   new InputError({
+    code: "ERR_REATT_INDEX_EXISTS",
     where: directory,
     expected: "a folder without an index",
     got: "an index",
