@@ -1,6 +1,6 @@
 /**
- * A simulated disk for power cuts and kills. `recordDisk` records what a program does to the files of a
- * folder; `Disk` replays a prefix of the record and says what survives a fault after it.
+ * A simulated disk for power cuts and kills. `recordDisk` records what a program does to the files
+ * of a folder; `Disk` replays a prefix of the record and says what survives a fault after it.
  *
  * The recorder replaces functions of node:fs/promises in this process (`syncBuiltinESMExports`
  * changes the named imports too), so the code under test needs no hooks.

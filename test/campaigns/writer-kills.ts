@@ -3,9 +3,9 @@
  *
  *     npx tsx test/campaigns/writer-kills.ts --count 10000 --seed 1
  *
- * Nine of ten kills are simulated, which costs no process: what a writer did to the disk is replayed
- * up to a random moment, perhaps with a part of the next write, and with the lock of a process that
- * has ended. Builds, additions, deletions, compactions, merges, compressed builds and
+ * Nine of ten kills are simulated, which costs no process: what a writer did to the disk is
+ * replayed up to a random moment, perhaps with a part of the next write, and with the lock of a
+ * process that has ended. Builds, additions, deletions, compactions, merges, compressed builds and
  * synchronisations are interrupted so. One of five is followed by the interrupted change.
  *
  * One of ten kills a process (killed-writers.ts): a writer of known generations, one of two that
