@@ -284,6 +284,44 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
+   * Opens the index in `directory` after it is brought up to date with a source: a folder, a file,
+   * or passages. It builds the index if there is none, and encodes only what changed, so a program
+   * can begin with this call each time. The index then has exactly the passages of the source; only
+   * with a folder, it keeps passages that did not come from there.
+   *
+   * @throws {InputError} as `index` and `sync` do, and for passages if the index follows a folder.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from "node:fs";
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { ReAtt } from "reatt";
+   *
+   * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+   * const lion = { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." };
+   * await using model = await ReAtt.load("models/reatt-mini");
+   * for (const _ of ["first run", "second run"]) {
+   *   await using index = await model.openOrIndex([lion], { directory });
+   *   console.log(index.passageCount); // 1
+   * }
+   * ```
+   */
+  async openOrIndex(
+    source: string | AsyncIterable<PassageInput> | Iterable<PassageInput>,
+    options: SyncOptions,
+  ): Promise<TokenIndex> {
+    const settings = resolveOptions(SYNC, options);
+    if (typeof source === "string") checkPath(source, "source");
+    const given = typeof source === "string" ? source : checkedPassages(source);
+    return this.#model.lifetime.use(async () => {
+      const { bringUpToDate } = await import("./reatt/indexing.ts");
+      await bringUpToDate(this.#model, given, settings);
+      return openIndex(settings.directory, {}, this.#model.searching);
+    });
+  }
+
+  /**
    * Opens an index to search it. `options` choose the engine and, for a compressed index, how exact
    * the search is (`preset`).
    *

@@ -17,6 +17,10 @@ export const statDocuments = (source: string): Promise<Stats> =>
     throw inputErrorFrom(error, { where: source, expected, remedy: "check the path" });
   });
 
+/** Whether a source is a folder. @throws {InputError} if it does not exist */
+export const isFolder = async (source: string): Promise<boolean> =>
+  source !== "-" && (await statDocuments(source)).isDirectory();
+
 /**
  * Whether `file` holds passages as JSON Lines: by its name, unless the ending is that of a
  * document. Then the first line decides, because a corpus may have any name.

@@ -268,7 +268,11 @@ const titleOf = (name: string): string =>
     .replace(/[-_]+/g, " ")
     .trim();
 
-function reportSkipped(skipped: SkippedFile, { onSkip }: ResolvedReadOptions): void {
+/** Says what is skipped: to `onSkip`, or as a warning of the process. */
+export function reportSkipped(
+  skipped: SkippedFile,
+  { onSkip }: Pick<ResolvedReadOptions, "onSkip"> = {},
+): void {
   if (onSkip) onSkip(skipped);
   else {
     const verb = skipped.isPart ? "note:" : "skipped";

@@ -1,6 +1,12 @@
 /** Builds, extends and synchronises indexes with a loaded model. */
 
-import { resolveReadOptions } from "../documents/read-documents.ts";
+import { isFolder } from "../documents/passage-file.ts";
+import {
+  type ResolvedReadOptions,
+  readDocuments,
+  reportSkipped,
+  resolveReadOptions,
+} from "../documents/read-documents.ts";
 import { encodePassageKeys } from "../encoder/passage-keys.ts";
 import { InputError } from "../io/errors.ts";
 import { sharedWidth, vectorSize } from "../model/config.ts";
@@ -28,8 +34,10 @@ import {
   prunedByAttention,
 } from "../retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "../retrieval/index/write/transaction.ts";
+import { synchronisePassages } from "../sync/passages.ts";
 import { readRecord } from "../sync/record.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
+import type { SyncTarget } from "../sync/target.ts";
 import type { Passage } from "../text/passage.ts";
 import { passageIds, passagePrompt, questionPrompt, tokensOver } from "../text/prompts.ts";
 import { type LoadedModel, passageKeyModel } from "./loaded-model.ts";
@@ -80,17 +88,43 @@ export async function add(
 export async function sync(
   model: LoadedModel,
   folder: string,
-  { directory, wait, onProgress, signal, ...splitting }: Resolved<typeof SYNC>,
+  given: Resolved<typeof SYNC>,
 ): Promise<SyncResult> {
+  const { target, reading } = await openTarget(model, given);
+  return synchronise(folder, target, { ...reading, onProgress: given.onProgress });
+}
+
+/** Brings an index up to date with a folder, a file or passages. */
+export async function bringUpToDate(
+  model: LoadedModel,
+  source: string | AsyncIterable<Passage>,
+  given: Resolved<typeof SYNC>,
+): Promise<void> {
+  if (typeof source === "string" && (await isFolder(source))) {
+    const { skipped } = await sync(model, source, given);
+    for (const one of skipped) reportSkipped(one);
+    return;
+  }
+  const { target, reading } = await openTarget(model, given);
+  const passages = typeof source === "string" ? readDocuments(source, reading) : source;
+  await synchronisePassages(passages, target, given.signal);
+}
+
+/** The index in `directory` for `sync`, and the options that its documents are read with. */
+async function openTarget(
+  model: LoadedModel,
+  { directory, wait, onProgress, signal, ...splitting }: Resolved<typeof SYNC>,
+): Promise<{ target: SyncTarget; reading: Omit<ResolvedReadOptions, "onProgress"> }> {
   const header = (await findManifest(directory))?.header;
   const tokens = header ? sameTokens(directory, header) : DEFAULT_TOKENS;
   const keys = keysOf(model, tokens, signal);
   const before = (await readRecord(directory))?.splitting;
   const given = Object.entries(splitting).filter(([, value]) => value !== undefined);
-  const options = resolveReadOptions({
+  const { onProgress: _, ...options } = resolveReadOptions({
     ...before,
     ...Object.fromEntries(given),
     maxPassageTokens: tokens.maxPassageTokens,
+    tokenizer: model.tokenizer,
     signal,
   });
   const work = (total: number) => ({
@@ -100,19 +134,16 @@ export async function sync(
     signal,
     onProgress: (progress: BuildProgress) => onProgress?.({ ...progress, total }),
   });
-  return synchronise(
-    folder,
-    {
-      directory,
-      wait,
-      create: (passages, count) => buildIndex(passages, { ...work(count), bits: "automatic" }),
-      update: (passages, count, { deleted, labels }) =>
-        passages || labels.length > 0
-          ? addPassages(passages, { ...work(count), deleted, labels })
-          : deletePassages(deleted, { directory, wait, signal }),
-    },
-    { ...options, tokenizer: model.tokenizer, onProgress },
-  );
+  const target: SyncTarget = {
+    directory,
+    wait,
+    create: (passages, count) => buildIndex(passages, { ...work(count), bits: "automatic" }),
+    update: (passages, count, { deleted, labels }) =>
+      passages || labels.length > 0
+        ? addPassages(passages, { ...work(count), deleted, labels })
+        : deletePassages(deleted, { directory, wait, signal }),
+  };
+  return { target, reading: options };
 }
 
 /** The header of an index, and the functions that make its keys. */

@@ -23,8 +23,8 @@ import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
 import { type Comparison, compareFolder, type FoundFile } from "./compare.ts";
-import { compareWithIndex, type Differences, passagesOf } from "./differences.ts";
 import { type FileRecord, readRecord, splittingOf, syncFolder, writeRecord } from "./record.ts";
+import { type SyncTarget, updateTarget } from "./target.ts";
 
 /** What became of a file. */
 export interface FileChange {
@@ -49,21 +49,6 @@ export interface SyncResult {
 export type SyncProgress =
   | { readonly event: "reading"; readonly files: number; readonly total: number }
   | (BuildProgress & { readonly total: number });
-
-/** How the index is changed. `count` is the number of passages. */
-export interface SyncTarget {
-  readonly directory: string;
-  /** Seconds to wait for another process. */
-  readonly wait?: number | undefined;
-  /** Builds the index. */
-  create(passages: AsyncIterable<Passage>, count: number): Promise<void>;
-  /** Deletes passages, labels some and adds others in one transaction. Undefined: adds none. */
-  update(
-    passages: AsyncIterable<Passage> | undefined,
-    count: number,
-    others: Pick<Differences, "deleted" | "labels">,
-  ): Promise<unknown>;
-}
 
 /** How the changed files are read. */
 export interface SyncReadOptions extends Omit<ResolvedReadOptions, "onProgress"> {
@@ -145,12 +130,8 @@ async function apply(
   if (read.length > 0 || removed.length > 0) await record(manifest?.generation ?? 0);
 
   if (manifest) {
-    const { stored, labels } = await compareWithIndex(directory, file, stale, options.signal);
-    const count = reading.count - stored.size - labels.length;
-    const done = new Set([...stored, ...labels.map(({ id }) => id)]);
-    const passages = count > 0 ? passagesWithout(done, file, options.signal) : undefined;
-    if (passages || deleted.length + labels.length > 0)
-      await target.update(passages, count, { deleted, labels });
+    const news = { file, count: reading.count };
+    await updateTarget(target, news, { stale, deleted }, options.signal);
   } else if (reading.count > 0) {
     await target.create(readPassages(file, options.signal), reading.count);
   } else throw nothingToIndex(root);
@@ -164,14 +145,6 @@ async function apply(
     unchanged: unchanged.size,
     skipped: [...comparison.skipped, ...reading.skipped],
   };
-}
-
-async function* passagesWithout(
-  ids: ReadonlySet<string>,
-  file: string,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Passage, void> {
-  for await (const passage of passagesOf(file, signal)) if (!ids.has(passage.id)) yield passage;
 }
 
 function* changesOf(

@@ -10,6 +10,7 @@ import * as assert from "uvu/assert";
 import { readDocuments } from "../../src/documents/read-documents.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import type { SyncProgress } from "../../src/sync/sync.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { epub, openDocument, pptx, shape, slideText, xlsx } from "../documents/office-files.ts";
 import { docx, pdfOf, wordParagraph } from "../documents/support.ts";
@@ -290,6 +291,42 @@ test("other lines, ids or names of files: the same texts are not encoded again",
   await using index = await model.openIndex(place.directory);
   const hits = await model.retrieve(question, index, { topK: 2 });
   assert.equal(hits.map(({ id }) => id).sort(), ["a.md#2", "b.md#1"]);
+});
+
+test("openOrIndex: the index has the passages of the source, and only new texts are encoded", async () => {
+  await using place = await workplace();
+  const { docs, directory } = place;
+  const lion = { id: "lion", title: "", text: "The lion lives in Africa." };
+  const cat = { id: "cat", title: "", text: "Cats sleep at home." };
+  const contents = async (passages: Iterable<Passage>) => {
+    let encoded = 0;
+    const onProgress = (progress: SyncProgress) => {
+      if (progress.event !== "reading") encoded = progress.total;
+    };
+    await using index = await model.openOrIndex(passages, { directory, onProgress });
+    const ids: string[] = [];
+    for await (const [, { id }] of index.entries()) ids.push(id);
+    return [encoded, ...ids.sort()];
+  };
+  assert.equal(await contents([lion, cat]), [2, "cat", "lion"]);
+  assert.equal(await contents([lion, cat]), [0, "cat", "lion"]);
+  assert.equal(await contents([{ ...lion, id: "tiger" }, cat]), [0, "cat", "tiger"]);
+  assert.equal(await contents([{ ...lion, text: "The lion sleeps." }]), [1, "lion"]);
+  assert.match(String(await contents([lion, lion]).catch(String)), /lion/);
+  assert.match(String(await contents([]).catch(String)), /expected/);
+  assert.equal(await contents([{ ...lion, text: "The lion sleeps." }]), [0, "lion"]);
+
+  await place.write("a.md", "# Bees\n\nThey fly.");
+  for (const source of [docs, docs, join(docs, "a.md")]) {
+    const own = join(docs, source === docs ? "folder" : "file");
+    await using index = await model.openOrIndex(source, { directory: own });
+    assert.is(index.passageCount, 1);
+  }
+  const followed = { directory: join(docs, "folder") };
+  assert.match(
+    String(await model.openOrIndex([lion], followed).catch(String)),
+    /one that follows the folder/,
+  );
 });
 
 test.run();

@@ -1,0 +1,66 @@
+/** Brings an index up to date with a list of passages, which comes from anywhere. */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { writePassages } from "../documents/passage-spool.ts";
+import { createOutputDirectory, createTemporaryDirectory } from "../io/create-directory.ts";
+import { InputError } from "../io/errors.ts";
+import { whileLocked } from "../io/lock.ts";
+import { findManifest } from "../retrieval/index/format/manifest.ts";
+import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
+import type { Passage } from "../text/passage.ts";
+import { readPassages } from "../text/read-passages.ts";
+import { readRecord, syncFolder } from "./record.ts";
+import { type SyncTarget, updateTarget } from "./target.ts";
+
+/**
+ * Makes an index have these passages and no others. It builds the index if there is none.
+ *
+ * @throws {InputError} if there are no passages, an id occurs twice, or the index follows a folder
+ */
+export async function synchronisePassages(
+  passages: AsyncIterable<Passage>,
+  target: SyncTarget,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { directory, wait } = target;
+  await createOutputDirectory(syncFolder(directory));
+  await whileLocked(syncFolder(directory), { wait, signal }, async () => {
+    const spool = await createTemporaryDirectory("sync");
+    try {
+      const file = join(spool, "passages.jsonl");
+      await writePassages(file, passages);
+      const ids = new Set<string>();
+      for await (const { id } of readPassages(file, signal)) ids.add(id); // checks them
+      if (!(await findManifest(directory))) {
+        await target.create(readPassages(file, signal), ids.size);
+        return;
+      }
+      const folder = (await readRecord(directory))?.folder;
+      if (folder !== undefined) throw followsFolder(directory, folder);
+      const stale = await idsOf(directory);
+      const deleted = stale.filter((id) => !ids.has(id));
+      await updateTarget(target, { file, count: ids.size }, { stale, deleted }, signal);
+    } finally {
+      await rm(spool, { recursive: true, force: true });
+    }
+  });
+}
+
+/** The ids of all passages of an index. */
+async function idsOf(directory: string): Promise<string[]> {
+  await using snapshot = await openSnapshot(directory);
+  const ids: string[] = [];
+  for (const segment of snapshot.segments)
+    for (let ordinal = 0; ordinal < segment.record.passages; ordinal++)
+      if (segment.isAlive(ordinal)) ids.push((await segment.passage(ordinal)).id);
+  return ids;
+}
+
+const followsFolder = (where: string, folder: string): InputError =>
+  new InputError({
+    where,
+    expected: "an index of passages",
+    got: `one that follows the folder ${folder}`,
+    remedy: "use another index, or give the folder",
+  });
