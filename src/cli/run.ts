@@ -19,7 +19,8 @@ export async function run(
   line: readonly string[],
   signal: AbortSignal,
 ): Promise<number> {
-  const args = line[0] === "help" ? [...line.slice(1), "--help"] : line;
+  const [first = "help", ...others] = line;
+  const args = first === "help" ? [...others, "--help"] : line;
   let loaded: CliCommand | undefined;
   const onLoad = (definition: CliCommand): void => {
     loaded = definition;

@@ -1,6 +1,7 @@
 /** The version of the package. */
 
 import { readFileSync } from "node:fs";
+import { inPackage } from "../io/package-folder.ts";
 
 export const version = (): string =>
-  JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+  JSON.parse(readFileSync(inPackage("package.json"), "utf8")).version;

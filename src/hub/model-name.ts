@@ -1,11 +1,9 @@
 /** Names of models: a folder, a repository of the Hugging Face hub, or the embedded model. */
 
-import { fileURLToPath } from "node:url";
+import { inPackage } from "../io/package-folder.ts";
 
 /** The folder of the model that is part of the package, `models/reatt-mini`. */
-export const EMBEDDED_MODEL: string = fileURLToPath(
-  new URL("../../models/reatt-mini", import.meta.url),
-);
+export const EMBEDDED_MODEL: string = inPackage("models", "reatt-mini");
 
 /** A repository of the hub, at a revision. */
 export interface HubModel {
