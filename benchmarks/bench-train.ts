@@ -16,7 +16,7 @@
  * one worker. CPU time says more than the clock on a machine that others use.
  */
 
-import { availableParallelism, cpus, loadavg } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import type { ModelConfig } from "../src/model/config.ts";
 import { readConfig } from "../src/model/config-file.ts";
@@ -108,7 +108,7 @@ function productsOfStep(
   objectives: readonly Objective[],
   examples: readonly TokenExample[],
 ): { chunks: number; products: Product[] } {
-  const size = chunkQuestions(examples, isRead(needsOf(objectives)), 1);
+  const size = chunkQuestions(examples, isRead(needsOf(objectives)));
   const distinct = examples.map(withDistinctPassages);
   const plan = { objectives };
   const isCached = size < examples.length && acrossQuestions(plan).length > 0;
@@ -236,10 +236,9 @@ function format(report: Report): string {
   return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
 }
 
-/** Steps of one objective with a number of workers. */
+/** Steps of one objective. */
 interface Measured {
   readonly objective: ObjectiveName;
-  readonly workers: number;
   /** Layers of the backbone that `retrieval` trains; undefined for all of its own. */
   readonly trainedLayers?: number | undefined;
   /** Whether the states of the texts are held. */
@@ -254,7 +253,7 @@ interface Measured {
 interface Comparison {
   readonly load: readonly number[];
   readonly steps: readonly Measured[];
-  /** Of each way to train `retrieval` with one worker. */
+  /** Of each way to train `retrieval`. */
   readonly ratios: readonly Ratio[];
 }
 
@@ -265,9 +264,9 @@ interface Ratio {
   readonly cpu: number;
 }
 
-type Way = Pick<Measured, "objective" | "workers" | "trainedLayers" | "held">;
+type Way = Pick<Measured, "objective" | "trainedLayers" | "held">;
 
-/** Steps of `supervised` and of `retrieval` on the same examples, with one and several workers. */
+/** Steps of `supervised` and of `retrieval` on the same examples. */
 async function compare(): Promise<Comparison> {
   const [questions, passages, tokens] = [values.questions, values.passages, values.tokens].map(
     Number,
@@ -276,13 +275,10 @@ async function compare(): Promise<Comparison> {
   const config = await readConfig(MODEL);
   const cut = await cutExamples(questions, passages, tokens);
   const examples = cut.map((example) => ({ ...example, positives: [0] }));
-  const counts = [...new Set([1, availableParallelism()])];
-  const ways = [
-    ...counts.map((workers): Way => ({ objective: "supervised", workers, held: false })),
+  const ways: Way[] = [
+    { objective: "supervised", held: false },
     ...[undefined, 1].flatMap((trainedLayers) =>
-      [false, true].flatMap((held) =>
-        counts.map((workers): Way => ({ objective: "retrieval", workers, trainedLayers, held })),
-      ),
+      [false, true].map((held): Way => ({ objective: "retrieval", trainedLayers, held })),
     ),
   ];
   const [watch, cpu] = [new Stopwatch(), new Map<string, number[]>()];
@@ -304,16 +300,16 @@ async function compare(): Promise<Comparison> {
     const [times, ofCpu] = [watch.times, cpu].map((all) => all.get(nameOf(way))!);
     return {
       ...way,
-      chunks: questions / chunkQuestions(examples, way.objective !== "retrieval", way.workers),
+      chunks: questions / chunkQuestions(examples, way.objective !== "retrieval"),
       questionsPerSecond: (1000 * questions) / median(times!),
       ...{ cpu: median(ofCpu!), leastCpu: Math.min(...ofCpu!) },
     };
   });
   const ratios = ways
-    .filter(({ objective, workers }) => objective === "retrieval" && workers === 1)
+    .filter(({ objective }) => objective === "retrieval")
     .map((way): Ratio => {
       const [clock, ofCpu] = [watch.times, cpu].map((all) => {
-        const whole = all.get(nameOf({ objective: "supervised", workers: 1, held: false }))!;
+        const whole = all.get(nameOf({ objective: "supervised", held: false }))!;
         return median(all.get(nameOf(way))!.map((time, i) => whole[i]! / time));
       });
       return { way: nameOf(way), clock: clock!, cpu: ofCpu! };
@@ -321,14 +317,14 @@ async function compare(): Promise<Comparison> {
   return { load: [...load, loadavg()[0]!], steps, ratios };
 }
 
-const nameOf = ({ objective, workers, trainedLayers, held }: Way): string =>
-  `${objective}${trainedLayers ? ", last layer" : ""}${held ? ", states held" : ""}, ${workers} workers`;
+const nameOf = ({ objective, trainedLayers, held }: Way): string =>
+  `${objective}${trainedLayers ? ", last layer" : ""}${held ? ", states held" : ""}`;
 
 const STEP = { learningRate: LEARNING_RATE, key: "bench" };
 
 async function openEngineOf(
   config: ModelConfig,
-  { objective, workers, trainedLayers, held }: Way,
+  { objective, trainedLayers, held }: Way,
 ): Promise<TrainingEngine> {
   const settings = {
     trained: trainedParameters(config, {
@@ -339,9 +335,9 @@ async function openEngineOf(
     dropout: values.dropout === undefined ? config.dropoutRate : Number(values.dropout),
   };
   const parameters = await openParameters(config);
-  const backend = await openOnnxBackend(config, parameters, settings, {}, workers);
+  const backend = await openOnnxBackend(config, parameters, settings, {});
   const heldStates = held ? openHeldStates(config, parameters, settings.trained) : undefined;
-  return trainingEngine(config, parameters, settings, backend, { workers, heldStates });
+  return trainingEngine(config, parameters, settings, backend, { heldStates });
 }
 
 const formatRatio = ({ way, clock, cpu }: Ratio): string =>

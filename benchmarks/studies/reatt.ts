@@ -47,7 +47,7 @@ export function reattStudy(_data: string, folder: string): Study {
   const data = join(folder, "train.jsonl");
   return {
     options: {
-      ...{ model: start(B), corpus, data, "unsupervised-steps": "0" },
+      ...{ model: start(B), corpus, data },
       ...{ objective: "distillation", alpha: "1", "candidates-per-question": "2" },
       ...{ questions: "64", steps: "100", "learning-rate": "3e-3" },
     },

@@ -2,7 +2,7 @@
 
 import type { HybridWeights } from "../model/config.ts";
 import { type AdaptationResult, adapt } from "../training/adapt.ts";
-import { INDEX_PASSAGE_TOKENS } from "../training/adaptation/lengths.ts";
+import { INDEX_PASSAGE_TOKENS } from "../training/adaptation/pace.ts";
 import { ADAPT_OPTIONS } from "../training/options/adapt-options.ts";
 import { outcomeOf, type ReportSample, type SampleReply } from "../training/report/report.ts";
 import { describeCut } from "./build-progress.ts";

@@ -132,7 +132,7 @@ function planLines(plan: AdaptationPlan): string {
     `  for         ${iterations} x ${steps} steps of ${questions} questions ` +
       `with ${candidatesPerQuestion} passages each` +
       (plan.minutes === undefined ? "" : ", corrected while it runs"),
-    `  takes about ${duration(plan.seconds)} (from a matrix product measured now)` +
+    `  takes about ${duration(plan.seconds)} (from a step and 64 passages measured now)` +
       `${plan.minutes === undefined ? "" : ` of ${duration(60 * plan.minutes)}`}, ` +
       `${memory} of memory, ${disk} of disk`,
     ...(unknown > 0

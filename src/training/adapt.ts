@@ -15,13 +15,12 @@ import { writeModelCard } from "./adaptation/card.ts";
 import { availableExamples } from "./adaptation/example-counts.ts";
 import { openDocuments, readInputs } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
-import { INDEX_PASSAGE_TOKENS, meanLengths } from "./adaptation/lengths.ts";
+import { INDEX_PASSAGE_TOKENS, measurePace, sampleCorpus, stepsInTime } from "./adaptation/pace.ts";
 import { type DocumentsEvent, passagesOf } from "./adaptation/passages.ts";
-import { type AdaptationPlan, measureRate, planAdaptation } from "./adaptation/plan.ts";
+import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
 import { recordedOptions, writeRecord } from "./adaptation/record.ts";
 import type { AdaptationResult } from "./adaptation/result.ts";
 import { fileSamples } from "./adaptation/samples.ts";
-import { stepsInTime } from "./adaptation/steps-in-time.ts";
 import { countTokenWeights } from "./adaptation/token-weights.ts";
 import { type Corpus, openCorpus } from "./examples/corpus.ts";
 import {
@@ -107,7 +106,7 @@ export async function* adapt(
     bm25: !located.resume && !located.dryRun, // a new run searches its first candidates with it
   });
   const prepared = await prepare({ ...located, corpus: passages.file }, requested, corpus);
-  const { options, run, inputs, plan, lengths, found, countTokens } = prepared;
+  const { options, run, inputs, plan, sample, found, countTokens } = prepared;
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
@@ -119,8 +118,8 @@ export async function* adapt(
     ...(run.config.retrievalAttention.tokenWeights && { tokenWeights: countTokens }),
   };
   const budget = timeBudget(run, started - 1000 * (found?.seconds ?? 0), {
-    indexed: corpus.size * lengths.indexed,
-    measured: (data.monitorSet?.passages.length ?? 0) * lengths.passage,
+    indexed: corpus.size * sample.indexed,
+    measured: (data.monitorSet?.passages.length ?? 0) * sample.trained,
   });
   const training = yield* runTraining(run, data, corpus, budget);
   if (!training.finished) return { plan, training };
@@ -150,19 +149,19 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const tokenizer = await loadTokenizer(join(model, "spiece.model"), config.vocabularySize);
   const ofDocuments = sources.labelFree.flatMap((source) => source.samples);
   const samples = [...ofDocuments, ...(await fileSamples(corpus, inputs))];
-  const lengths = await meanLengths(decided, corpus, tokenizer, samples);
-  const rate = await measureRate(decided);
+  const found = await findRun(decided.out, decided.resume); // before any of its files is touched
+  const sample = await sampleCorpus(decided, corpus, tokenizer);
+  const pace = await measurePace(decided, sample, samples, tokenizer);
   const isTimed = given.steps === undefined && decided.minutes !== undefined;
   const run = isTimed
-    ? withSteps(decided, stepsInTime(decided, corpus.size, lengths, rate))
+    ? withSteps(decided, stepsInTime(decided, corpus.size, pace, sample))
     : decided;
-  const found = await findRun(run.out, run.resume); // before any of its files is touched
   if (found) checkDecisions(run.out, found, decisionsOf(run));
-  const plan = planAdaptation(run, corpus, { inputs, samples, lengths, rate });
+  const plan = planAdaptation(run, corpus.size, { inputs, samples, sample, pace });
   const countTokens = () =>
     countTokenWeights(corpus, tokenizer, config, run.batch.maxPassageTokens);
   const options = { ...chosen, steps: run.schedule.steps };
-  return { options, run, inputs, plan, lengths, found, countTokens };
+  return { options, run, inputs, plan, sample, found, countTokens };
 }
 
 /** @param started when the run began, in milliseconds */

@@ -46,8 +46,6 @@ const OPTIONS = {
   maxPassageTokens: integer(2).default(512),
   /** What computes steps. Default `onnxruntime`. */
   engine: choice("onnxruntime", "tensorflow").default("onnxruntime"),
-  /** Threads that compute parts of a step, of onnxruntime. Default 1. */
-  workers: integer(1).default(1),
   /** Determines dropout. Default 0. */
   seed: integer(0).default(0),
 };
@@ -126,7 +124,7 @@ export async function openTrainer(
 ): Promise<Trainer> {
   const options = resolveOptions(OPTIONS, given);
   const { objective, train: part, layers, tau, weightDecay, clipNorm, seed, engine } = options;
-  const { learningRate: rate, maxPassageTokens, workers } = options;
+  const { learningRate: rate, maxPassageTokens } = options;
   const objectives = [objective].flat();
   checkObjectives(objectives);
   const folder = folderOf(model);
@@ -138,7 +136,7 @@ export async function openTrainer(
   const trained = trainedParameters(config, { part, layers, objective: named, tau });
   const { dropout = config.dropoutRate } = options;
   const run = { trained, tau, dropout, weightDecay, clipNorm };
-  const opening = openEngine(config, parameters, run, { engine, workers });
+  const opening = openEngine(config, parameters, run, { engine });
   let next = await opening.next();
   while (!next.done) next = await opening.next(); // events name the TensorFlow.js package
   const opened = next.value;

@@ -1,14 +1,12 @@
 /** The plan of an adaptation: what it does, and estimates of time, memory and disk space. */
 
 import { modelTitle } from "../../hub/model-title.ts";
-import { vectorSize } from "../../model/config.ts";
-import { chunkBytes } from "../engine/chunk-memory.ts";
-import { isOneChunk } from "../engine/engine.ts";
+import { textLayers, vectorSize } from "../../model/config.ts";
+import { parameterShapes } from "../../model/parameter-names.ts";
+import { countLayers } from "../../model/stack.ts";
+import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
 import { heldStatesBytes } from "../engine/held-states.ts";
-import { measureMatMulRate } from "../engine/matmul-rate.ts";
-import { workerBytes } from "../engine/workers.ts";
 import type { AnsweredCount } from "../examples/answered.ts";
-import type { Corpus } from "../examples/corpus.ts";
 import type { SourceName } from "../examples/sources/names.ts";
 import { heldLayers } from "../objectives/held-layers.ts";
 import type { ObjectiveName } from "../objectives/index.ts";
@@ -17,10 +15,8 @@ import type { Run } from "../run/run.ts";
 import type { Adaptation } from "./adaptation.ts";
 import { trainedExamples, wantedExamples } from "./example-counts.ts";
 import type { AdaptationInputs } from "./inputs.ts";
-import type { MeanLengths } from "./lengths.ts";
-import { monitoredPassages } from "./monitor-set.ts";
+import { type CorpusSample, measurementSeconds, type Pace } from "./pace.ts";
 import type { AdaptationSample } from "./samples.ts";
-import { type Work, workOf } from "./work.ts";
 
 /** What an adaptation is going to do. All numbers of time and size are estimates. */
 export interface AdaptationPlan {
@@ -62,7 +58,7 @@ export interface AdaptationPlan {
   readonly maxPassageTokens: number;
   /** The time limit, if there is one: then the run corrects the number of steps. */
   readonly minutes?: number | undefined;
-  /** Of training and indexing, from a matrix product measured now. */
+  /** Of training and indexing, from a step and an index of 64 passages measured now. */
   readonly seconds: number;
   /** Maximum memory. */
   readonly memoryBytes: number;
@@ -72,41 +68,28 @@ export interface AdaptationPlan {
   readonly samples: readonly string[];
 }
 
-/**
- * Rate of a training step relative to a large matrix product: 60 to 72 of 122 GFLOP/s on two cores
- * (docs/experiments/speed.md).
- */
-const EFFICIENCY = 0.55;
-/** Node and onnxruntime: a run of a model of half a million parameters took 1.2 GB. */
-const BASE_BYTES = 1_200_000_000;
-const FLOAT_BYTES = 4;
 /** Made per second: two sentences are tagged for each usable one, and near copies are removed. */
 const EXAMPLES_PER_SECOND = 150;
-
-/** Floating-point operations per second of training and indexing, measured now. */
-export const measureRate = async ({ config, device }: Run): Promise<number> =>
-  EFFICIENCY * (await measureMatMulRate(config.modelSize, device));
 
 export interface PlanInputs {
   readonly inputs: AdaptationInputs;
   readonly samples: readonly AdaptationSample[];
-  readonly lengths: MeanLengths;
-  /** Operations per second. */
-  readonly rate: number;
+  readonly sample: CorpusSample;
+  readonly pace: Pace;
 }
 
+/** @param passages of the corpus */
 export function planAdaptation(
   run: Adaptation,
-  corpus: Pick<Corpus, "size">,
-  { inputs, samples, lengths, rate }: PlanInputs,
+  passages: number,
+  { inputs, samples, sample, pace }: PlanInputs,
 ): AdaptationPlan {
-  const work = workOf(run, lengths);
-  const { monitorSteps, minutes } = run;
+  const { monitorSteps, minutes, keepsIndex } = run;
   const { iterations, steps, learningRate } = run.schedule;
   const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
-  const passages = corpus.size;
   const measurements = 2 + Math.floor((iterations * steps) / monitorSteps);
-  const indexed = indexesOf(run) * passages + measurements * monitoredPassages(run, passages);
+  const refreshes = refreshesOf(run);
+  const indexes = keepsIndex ? Math.min(1, refreshes) : refreshes + 1; // fixed keys need one
   const { names, labelFree, reason } = inputs.sources;
   const trained = trainedExamples(inputs, run);
   const made = new Map<SourceName, number>(
@@ -116,24 +99,34 @@ export function planAdaptation(
     ]),
   );
   const examples = new Map(made).set("questions", trained.questions).set("labels", trained.labels);
+  const parameters = [...parameterShapes(run.config).values()]
+    .map((shape) => shape.reduce((product, size) => product * size, 1))
+    .reduce((sum, count) => sum + count, 0);
   return {
     model: modelTitle(run.model),
-    parameters: work.parameters,
+    parameters,
     passages,
-    unknownTokens: lengths.unknown,
+    unknownTokens: sample.unknown,
     train: run.part,
     ...(run.layers !== undefined && { layers: run.layers }),
-    keepsIndex: run.keepsIndex,
+    keepsIndex,
     sources: names.map((name) => ({ name, examples: examples.get(name)! })),
-    ...{ reason, answered: inputs.answered },
-    ...{ iterations, steps, questions, candidatesPerQuestion },
+    reason,
+    answered: inputs.answered,
+    iterations,
+    steps,
+    questions,
+    candidatesPerQuestion,
     objective: run.objective.objective,
-    ...{ learningRate, maxPassageTokens },
+    learningRate,
+    maxPassageTokens,
     ...(minutes !== undefined && { minutes }),
     seconds:
-      (iterations * steps * work.step + indexed * work.passage) / rate +
+      iterations * steps * pace.step +
+      indexes * passages * pace.passage +
+      measurements * measurementSeconds(run, passages, pace, sample) +
       [...made.values()].reduce((sum, count) => sum + count, 0) / EXAMPLES_PER_SECOND,
-    ...sizesOf(run, passages, lengths, work),
+    ...sizesOf(run, passages, sample, parameters),
     samples: samples.map(({ text }) => text),
   };
 }
@@ -147,56 +140,63 @@ function refreshesOf({ schedule }: Run): number {
     : Math.floor((iterations * steps - 1) / refreshSteps);
 }
 
-/** Indexes of the whole corpus: for each refresh and at the end. Fixed keys need one index only. */
-function indexesOf(run: Run): number {
-  const refreshes = refreshesOf(run);
-  return run.keepsIndex ? Math.min(1, refreshes) : refreshes + 1;
-}
-
-/** What the chunks of a step take that are computed at the same time. */
-function stepBytes(run: Run, model: number): number {
-  const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
-  const { workers } = run.device;
-  const tokens = questions * candidatesPerQuestion * maxPassageTokens;
-  const isRead = run.objective.objective !== "retrieval";
-  const chunk = chunkBytes(run.config, { trained: run.trained.names, isRead, tokens });
-  const isParallel = workers > 1 && !isOneChunk(isRead, tokens);
-  return isParallel ? workers * workerBytes(model, chunk) : chunk;
-}
-
-/** The states that a run holds because the layers below them do not change. */
-function heldBytes(run: Run, passages: number, lengths: MeanLengths): number {
-  const { config, trained, batch } = run;
-  const isRead = run.objective.objective !== "retrieval";
-  if (heldLayers(config, trained.names, isRead) === undefined) return 0;
-  const questions = run.schedule.iterations * run.schedule.steps * batch.questions;
-  const read = Math.min(passages, questions * batch.candidatesPerQuestion);
-  return heldStatesBytes(config, read * lengths.passage + questions * lengths.question);
-}
+/** Node and onnxruntime: a run of a model of half a million parameters took 1.2 GB. */
+const BASE_BYTES = 1_200_000_000;
+const FLOAT_BYTES = 4;
 
 function sizesOf(
   run: Run,
   passages: number,
-  lengths: MeanLengths,
-  { parameters }: Work,
+  { characters, indexed }: CorpusSample,
+  parameters: number,
 ): { memoryBytes: number; diskBytes: number } {
   const { config } = run;
   const { refresh, steps } = run.schedule;
   const { questions, candidatesPerQuestion } = run.batch;
   const model = parameters * FLOAT_BYTES;
-  const held = Math.min(passages, steps * questions * candidatesPerQuestion) * lengths.characters;
-  const keys = config.retrievalAttention.pooling === undefined ? lengths.indexed : 1;
-  const index = passages * (keys * vectorSize(config) * FLOAT_BYTES + lengths.characters);
+  const texts = Math.min(passages, steps * questions * candidatesPerQuestion) * characters;
+  const keys = config.retrievalAttention.pooling === undefined ? indexed : 1;
+  const index = passages * (keys * vectorSize(config) * FLOAT_BYTES + characters);
   const searched = Math.min(1, refreshesOf(run));
   const process = refresh === "background" ? BASE_BYTES + model : 0;
-  const states = heldBytes(run, passages, lengths);
-  const step = stepBytes(run, model) + states;
   return {
     // 7 models: value, gradient, two moments, gradients of a chunk, and the measured model's
     // encoder and reader
-    memoryBytes: BASE_BYTES + 7 * model + step + 2 * held + process,
+    memoryBytes:
+      BASE_BYTES + 7 * model + stepBytes(run) + heldBytes(run, passages) + 2 * texts + process,
     // 6 of a checkpoint that replaces another, the best weights, the saved model, the measured
     // model, and the model that finds candidates
     diskBytes: (6 + 3 + searched) * model + (searched + (run.keepsIndex ? 0 : 1)) * index,
   };
+}
+
+/**
+ * Values that a token of a chunk holds in each layer with gradients, in units of the model size.
+ * Measured with models/reatt-mini: 30 with `supervised`, 34 with `retrieval`. The rest is memory
+ * that onnxruntime keeps, because batches differ in length (docs/experiments/speed.md).
+ */
+const VALUES_PER_TOKEN = 54;
+
+const isRead = ({ objective }: Run): boolean => objective.objective !== "retrieval";
+
+/** States and gradients of a chunk of a step. */
+function stepBytes(run: Run): number {
+  const { config, batch, trained } = run;
+  const { questions, candidatesPerQuestion, maxPassageTokens } = batch;
+  const ofLayer = VALUES_PER_TOKEN * config.modelSize * FLOAT_BYTES;
+  const ofTexts = textLayers(config);
+  if (isRead(run))
+    return CHUNK_TOKENS * (ofTexts + countLayers(config.joint) + config.decoder.layers) * ofLayer;
+  const computed = Math.max(1, ofTexts - (heldLayers(config, trained.names, false) ?? 0));
+  const tokens = questions * candidatesPerQuestion * maxPassageTokens;
+  return Math.min(RETRIEVAL_CHUNK_TOKENS, tokens) * computed * ofLayer;
+}
+
+/** The states that a run holds because the layers below them do not change. */
+function heldBytes(run: Run, passages: number): number {
+  const { config, trained, batch } = run;
+  if (heldLayers(config, trained.names, isRead(run)) === undefined) return 0;
+  const questions = run.schedule.iterations * run.schedule.steps * batch.questions;
+  const read = Math.min(passages, questions * batch.candidatesPerQuestion);
+  return heldStatesBytes(config, read * batch.maxPassageTokens);
 }

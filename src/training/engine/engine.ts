@@ -74,8 +74,6 @@ export interface EngineParts {
   readonly queue?: PreBatchQueue | undefined;
   /** For runs that leave layers as they are. */
   readonly heldStates?: HeldStates | undefined;
-  /** Chunks that the backend computes at the same time. Default 1. */
-  readonly workers?: number | undefined;
 }
 
 /** Trains `parameters`, the states that `backend` was opened with. */
@@ -84,7 +82,7 @@ export function trainingEngine(
   parameters: ReadonlyMap<string, ParameterState>,
   settings: EngineSettings,
   backend: Backend,
-  { queue, heldStates, workers = 1 }: EngineParts = {},
+  { queue, heldStates }: EngineParts = {},
 ): TrainingEngine {
   const { passes, optimizer } = backend;
   const accumulate = gradientAccumulator(config, passes, settings, heldStates);
@@ -104,7 +102,7 @@ export function trainingEngine(
       const onKeys = queue && ((keys: Omit<StepKeys, "step">) => queue.add({ step, ...keys }));
       const { loss, terms } = await accumulate({
         ...{ examples, objectives, earlier, onKeys },
-        chunkQuestions: chunkQuestions(examples, isRead(needsOf(objectives)), workers),
+        chunkQuestions: chunkQuestions(examples, isRead(needsOf(objectives))),
         key: [key, step],
       });
       const norms = await optimizer.gradientNorms();
@@ -130,23 +128,16 @@ export function trainingEngine(
 /**
  * Questions of a chunk: the largest divisor of the batch size whose chunks have at most
  * `CHUNK_TOKENS` or `RETRIEVAL_CHUNK_TOKENS` tokens on average. All chunks then have the same size
- * and share one graph. Several chunks are as many as the workers, or a multiple, where possible.
+ * and share one graph.
  *
  * @param reads whether the step reads
  */
-export function chunkQuestions(
-  examples: readonly TokenExample[],
-  reads: boolean,
-  workers: number,
-): number {
+export function chunkQuestions(examples: readonly TokenExample[], reads: boolean): number {
   const tokens = examples.map(({ question, passages }) =>
     passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
   );
   const perQuestion = mean(tokens);
   const divisors = examples.map((_, i) => i + 1).filter((size) => examples.length % size === 0);
   const limit = chunkTokens(reads);
-  const fitting = divisors.filter((size) => size === 1 || size * perQuestion <= limit);
-  const isEven = (size: number): boolean => (examples.length / size) % workers === 0;
-  const largest = fitting.at(-1)!;
-  return largest === examples.length ? largest : (fitting.findLast(isEven) ?? largest);
+  return divisors.findLast((size) => size * perQuestion <= limit) ?? 1;
 }

@@ -8,27 +8,20 @@ import { openGraphRunner } from "./graph-runner.ts";
 import { openOnnxOptimizer } from "./onnx-optimizer.ts";
 import { onnxPasses } from "./onnx-passes.ts";
 import type { ParameterState } from "./optimizer.ts";
-import { openWorkers } from "./workers.ts";
 
-/**
- * `parameters` are updated in place.
- *
- * @param workers threads that compute chunks at the same time, on the cpu provider. Default 1.
- */
+/** `parameters` are updated in place. */
 export async function openOnnxBackend(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   settings: EngineSettings,
   compileOptions: CompileOptions,
-  workers = 1,
 ): Promise<Backend> {
   const trained = selectTrained(settings.trained, parameters);
   const optimizer = await openOnnxOptimizer(trained, settings, compileOptions);
   const runner = openGraphRunner(parameters, compileOptions);
   const passes = onnxPasses(config, parameters, settings, runner);
-  const parallel = workers > 1 ? openWorkers(workers, config, parameters, settings) : undefined;
   return {
-    passes: parallel ? { ...passes, inParallel: parallel.run } : passes,
+    passes,
     optimizer,
     clearGradients() {
       for (const { gradient } of parameters.values()) gradient.fill(0);
@@ -36,7 +29,6 @@ export async function openOnnxBackend(
     async read() {},
     async write() {},
     async [Symbol.asyncDispose]() {
-      await parallel?.[Symbol.asyncDispose]();
       await Promise.all([runner[Symbol.asyncDispose](), optimizer[Symbol.asyncDispose]()]);
     },
   };

@@ -7,7 +7,6 @@ import type { ModelConfig } from "../../model/config.ts";
 import { gradients } from "../../tensor/gradients.ts";
 import { type Graph, type Tracer, trace, type Value } from "../../tensor/trace.ts";
 import {
-  type ChunkPasses,
   GRADIENT,
   type GradientPasses,
   graphName,
@@ -47,9 +46,8 @@ export function onnxPasses(
   parameters: Shapes,
   settings: StepSettings,
   runner: GraphRunner,
-): Omit<GradientPasses, "inParallel"> {
+): GradientPasses {
   return {
-    ...onnxChunkPasses(config, parameters, settings, runner),
     async batch(plan, batch) {
       const outputs = await runner.run(
         `batch, ${graphName(plan, batch)}`,
@@ -58,16 +56,6 @@ export function onnxPasses(
       );
       return { ...lossValues(outputs), gradients: named(outputs, GRADIENT) };
     },
-  };
-}
-
-export function onnxChunkPasses(
-  config: ModelConfig,
-  parameters: Shapes,
-  settings: StepSettings,
-  runner: GraphRunner,
-): ChunkPasses {
-  return {
     keep: (plan, chunk, dropout) =>
       runner.run(
         `keep, ${graphName(plan, chunk)}`,

@@ -28,8 +28,6 @@ export interface EngineEvent {
 export interface Device {
   readonly engine: "onnxruntime" | "tensorflow";
   readonly provider?: Provider | undefined;
-  /** Threads that compute chunks at the same time; of onnxruntime on the CPU. Default 1. */
-  readonly workers?: number | undefined;
 }
 
 /** What is the same in all steps of an engine. */
@@ -43,7 +41,7 @@ export async function* openEngine(
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
   run: EngineRun,
-  { engine, provider, workers = 1 }: Device,
+  { engine, provider }: Device,
   queue?: PreBatchQueue,
 ): AsyncGenerator<EngineEvent, TrainingEngine> {
   const settings = {
@@ -53,9 +51,8 @@ export async function* openEngine(
   };
   const heldStates = openHeldStates(config, parameters, run.trained);
   if (engine === "onnxruntime") {
-    const device = { provider };
-    const backend = await openOnnxBackend(config, parameters, settings, device, workers);
-    return trainingEngine(config, parameters, settings, backend, { queue, heldStates, workers });
+    const backend = await openOnnxBackend(config, parameters, settings, { provider });
+    return trainingEngine(config, parameters, settings, backend, { queue, heldStates });
   }
   const { tf, name, device, failures } = await loadTensorFlow();
   yield { type: "engine", name, device, failures: failures.map(({ message }) => message) };

@@ -15,8 +15,7 @@
  * share in pass 3. A batch of one chunk needs pass 3 only. Pre-batch negatives (pre-batch.ts) need
  * pass 2: they are more passages there. The gradients do not depend on the division into
  * chunks, apart from rounding. Small chunks are also faster on a processor: their tensors stay in
- * its cache between two operations. Workers compute several chunks at the same time in passes 1 and
- * 3 (engine/workers.ts).
+ * its cache between two operations.
  *
  * Source: Gao et al. 2021 (gradient cache); ReAtt, appendix A.
  */
@@ -35,7 +34,7 @@ import {
 import { type DropoutKey, openChunkDropout } from "./chunk-dropout.ts";
 import { type Chunk, chunksOf } from "./chunks.ts";
 import { keptBatch } from "./kept-outputs.ts";
-import type { ChunkPasses, GradientPasses, LossValues, Tensors } from "./passes.ts";
+import type { GradientPasses, LossValues, Tensors } from "./passes.ts";
 import type { StepKeys } from "./pre-batch.ts";
 
 export interface Batch {
@@ -88,26 +87,22 @@ export function gradientAccumulator(
       for (const [i, chunk] of chunks.entries())
         chunks[i] = await states.withStates(chunk, plan.held);
     const dropout = drawDropout(plan, chunks, batch.key);
-    const computeOn = async (workers: readonly ChunkPasses[]): Promise<BatchLoss> => {
-      const each = forEachChunk(workers, chunks);
-      const cache = isCached
-        ? await cached(await each((on, i) => on.keep(plan, chunks[i]!.tensors, dropout[i]!)))
-        : undefined;
-      const losses = await each((on, i) =>
-        on.chunk(plan, chunks[i]!.tensors, dropout[i]!, cache?.gradients[i]),
-      );
-      return sumOf(cache ? [...losses, cache] : losses);
-    };
-    /** Pass 2. */
-    const cached = async (kept: readonly Tensors[]) => {
+    /** Passes 1 and 2. */
+    const cacheGradients = async () => {
+      const kept: Tensors[] = [];
+      for (const [i, { tensors }] of chunks.entries())
+        kept.push(await passes.keep(plan, tensors, dropout[i]!));
       const { earlier = [], onKeys } = batch;
       const joined = keptBatch(config, examples, chunks, kept, plan, earlier);
       if (joined.keys) onKeys?.(joined.keys);
       const { gradients, ...loss } = await passes.batch(plan, joined.tensors);
       return { ...loss, gradients: joined.split(gradients) };
     };
-    const isParallel = passes.inParallel !== undefined && chunks.length > 1;
-    return isParallel ? passes.inParallel!(computeOn) : computeOn([passes]);
+    const cache = isCached ? await cacheGradients() : undefined;
+    const losses = [];
+    for (const [i, { tensors }] of chunks.entries())
+      losses.push(await passes.chunk(plan, tensors, dropout[i]!, cache?.gradients[i]));
+    return sumOf(cache ? [...losses, cache] : losses);
   };
 }
 
@@ -122,21 +117,6 @@ function planOf(
   const plan = { objectives: learning.length > 0 ? learning : objectives, tau, watched };
   return { ...plan, held: states?.layers(isRead(allNeeds(plan))) };
 }
-
-/**
- * Returns a function that runs `work` on all chunks. The chunks i, i + W, i + 2 W, ... are computed
- * one after the other by worker i of W, so the sums of gradients have a fixed order.
- */
-const forEachChunk =
-  (workers: readonly ChunkPasses[], chunks: readonly Chunk[]) =>
-  async <T>(work: (on: ChunkPasses, chunk: number) => Promise<T>): Promise<T[]> => {
-    const results: T[] = [];
-    const share = async (on: ChunkPasses, first: number): Promise<void> => {
-      for (let i = first; i < chunks.length; i += workers.length) results[i] = await work(on, i);
-    };
-    await Promise.all(workers.map(share));
-    return results;
-  };
 
 /** Sums losses, and terms of the same name. */
 function sumOf(parts: readonly (LossValues & { readonly watched?: Tensors })[]): BatchLoss {

@@ -23,8 +23,8 @@ export interface LossValues {
   readonly terms: Readonly<Record<string, number>>;
 }
 
-/** The passes over one chunk. `dropout` has the inputs of objectives/dropout.ts. */
-export interface ChunkPasses {
+/** `dropout` has the inputs of objectives/dropout.ts. */
+export interface GradientPasses {
   /** Pass 1: the kept outputs of a chunk. */
   keep(plan: StepPlan, chunk: NamedTensors, dropout: Tensors): Promise<Tensors>;
   /**
@@ -39,19 +39,11 @@ export interface ChunkPasses {
     dropout: Tensors,
     cache?: Tensors,
   ): Promise<LossValues & { readonly watched: Tensors }>;
-}
-
-export interface GradientPasses extends ChunkPasses {
   /**
    * Pass 2: the loss of the objectives that go across questions, and its gradients with respect to
    * the kept outputs. Adds the gradients of the learned scalars.
    */
   batch(plan: StepPlan, batch: NamedTensors): Promise<LossValues & { readonly gradients: Tensors }>;
-  /**
-   * Runs `work` with several passes, each of which can compute a chunk while the others do. Adds
-   * their gradients. Without it, chunks are computed one after the other.
-   */
-  inParallel?<T>(work: (workers: readonly ChunkPasses[]) => Promise<T>): Promise<T>;
 }
 
 /** Prefixes of the names of what passes give. */

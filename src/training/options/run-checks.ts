@@ -41,11 +41,6 @@ const CONDITIONS: readonly Condition[] = [
     isMet: ({ inBatchNegatives, refresh }) => inBatchNegatives && refresh !== "background",
   },
   {
-    name: "workers",
-    expected: "the engine onnxruntime on the CPU",
-    isMet: ({ engine, provider }) => engine === "onnxruntime" && provider === "cpu",
-  },
-  {
     name: "devQuestions",
     expected: "dev, whose first questions are used",
     isMet: ({ dev }) => dev !== undefined,

@@ -228,13 +228,6 @@ export const DEVICE_SETTINGS = {
     flag: false,
   }),
   /**
-   * Threads that each compute a part of a step on one core, in place of one session that divides
-   * each product between all cores (docs/experiments/speed.md). Each thread has its own copy of the
-   * model. A step of one chunk, such as those of `retrieval`, has no parts. Only with the engine
-   * `onnxruntime` on the CPU. Default 1.
-   */
-  workers: option(integer(1).default(1), { help: "threads for parts of a step", flag: false }),
-  /**
    * Device of onnxruntime. With the engine `tensorflow` it computes evaluations and candidates.
    * Default `cpu`.
    */
@@ -305,7 +298,4 @@ export type RunTable = typeof RUN_FILES & typeof DEV_FILE & RunSettings;
 export interface RunOptions extends Given<RunTable>, RunSignal {}
 
 /** What `resolveRun` makes a run of. */
-export interface RunRequest extends Resolved<RunTable>, RunSignal {
-  /** Steps of span corruption before the first iteration, of a model without weights. Default 0. */
-  readonly unsupervisedSteps?: number | undefined;
-}
+export interface RunRequest extends Resolved<RunTable>, RunSignal {}

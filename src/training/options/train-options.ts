@@ -1,6 +1,6 @@
 /** The options of `train`. */
 
-import { type Given, integer, option, path, type Resolved, SIGNAL } from "../../options/option.ts";
+import { type Given, option, path, type Resolved, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { checkEffects } from "./run-checks.ts";
 import { DEV_FILE, RUN_FILES, RUN_SETTINGS, type RunSignal } from "./run-options.ts";
@@ -12,14 +12,6 @@ const TRAIN_ONLY = {
       'questions: {"question","answers",["passage_id"],["ctxs"]}; ' +
       "the formats of FiD and DPR, and tables (CSV, TSV), are also read",
     placeholder: "FILE",
-  }),
-  /**
-   * Steps of span corruption on the corpus (Raffel et al. 2020, section 3.1.4) that a model without
-   * weights starts with. Default 1,000; 0 for none.
-   */
-  unsupervisedSteps: option(integer(0).default(1_000), {
-    help: "steps of span corruption, if the model has no weights",
-    flag: false,
   }),
 };
 

@@ -64,7 +64,7 @@ export async function openBackgroundRefresh(
   { saveSnapshot, resumed }: RefreshOptions,
 ): Promise<BackgroundRefresh> {
   const { out } = run;
-  const { unsupervisedSteps, refreshSteps } = run.schedule;
+  const { refreshSteps } = run.schedule;
   const { maxPassageTokens } = run.batch;
   const { provider } = run.device;
   const file = join(out, "checkpoint", "refreshes.json");
@@ -100,7 +100,7 @@ export async function openBackgroundRefresh(
       const last = swaps.findLast((swap) => swap.step <= step);
       if (!current || current.snapshot !== last?.snapshot)
         current = yield* examplesOfSwap(data, last);
-      const staleness = step - (last?.snapshot ?? unsupervisedSteps);
+      const staleness = step - (last?.snapshot ?? 0);
       if (!search && last === swaps.at(-1) && staleness >= refreshSteps) await startSearch(step);
       return current;
     },

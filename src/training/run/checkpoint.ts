@@ -31,7 +31,7 @@ export interface RunCheckpoint {
   readonly format: "reatt-checkpoint";
   readonly version: 1;
   readonly plan: RunPlan;
-  /** Steps done, of all stages. */
+  /** Steps done, of all iterations. */
   readonly step: number;
   /** Seconds of training so far. */
   readonly seconds: number;

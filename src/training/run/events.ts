@@ -14,9 +14,9 @@ export type TrainingEvent =
   | EngineEvent
   | {
       readonly type: "step";
-      /** Steps done, of all stages. */
+      /** Steps done, of all iterations. */
       readonly step: number;
-      /** Steps of all stages. */
+      /** Steps of all iterations. */
       readonly steps: number;
       readonly losses: StepLosses;
       readonly learningRate: number;
@@ -43,7 +43,7 @@ export interface TrainingResult {
   readonly folder: string;
   /** Path of the report. */
   readonly report: string;
-  /** Steps done, of all stages. */
+  /** Steps done, of all iterations. */
   readonly step: number;
   /** False if the run was stopped before its end; `resume` continues it. */
   readonly finished: boolean;

@@ -66,15 +66,14 @@ export async function* recordMeasurement(
  */
 export async function* evaluate(state: RunState): AsyncGenerator<TrainingEvent> {
   const { run, dev, log, step } = state;
-  const { unsupervisedSteps: start, steps } = run.schedule;
-  const isBetweenIterations = step >= start && (step - start) % steps === 0;
+  const isBetweenIterations = step % run.schedule.steps === 0;
   const isMeasured = log.evaluations().some((evaluation) => evaluation.step === step);
   if (!dev || !isBetweenIterations || isMeasured) return;
   const parameters = await usableParameters(state);
   if (!parameters) return;
   const result = yield* answerDev(state, dev, parameters);
-  const previous = bestEvaluation(log.evaluations(), start);
-  const best = step > start && (!previous || atLeastAsGood(result.measures, previous.measures));
+  const previous = bestEvaluation(log.evaluations());
+  const best = step > 0 && (!previous || atLeastAsGood(result.measures, previous.measures));
   const { measures, hybrid } = result;
   const saved = { ...run.config, hybrid: hybrid.weights };
   if (best) await saveModel(run.out, saved, parameters, run.model);

@@ -58,13 +58,10 @@ export function atLeastAsGood(measures: Measures, others: Measures): boolean {
   return decisive === undefined || measures[decisive]! > others[decisive]!;
 }
 
-/** The evaluation of the best model after step `start`; of equal ones the last. */
-export function bestEvaluation(
-  evaluations: readonly Evaluation[],
-  start: number,
-): Evaluation | undefined {
+/** The evaluation of the best trained model; of equal ones the last. */
+export function bestEvaluation(evaluations: readonly Evaluation[]): Evaluation | undefined {
   return evaluations
-    .filter(({ step }) => step > start)
+    .filter(({ step }) => step > 0)
     .reduce<Evaluation | undefined>(
       (best, next) => (!best || atLeastAsGood(next.measures, best.measures) ? next : best),
       undefined,
@@ -133,10 +130,7 @@ export async function openRunLog(
     metrics.records
       .filter((record) => "exactMatch" in record)
       .map(({ step, seconds: _, ...metrics }) => ({ step, measures: modelMeasures(metrics) }));
-  let best: number | undefined = bestEvaluation(
-    evaluations(),
-    run.schedule.unsupervisedSteps,
-  )?.step;
+  let best: number | undefined = bestEvaluation(evaluations())?.step;
   const samples = await openSamples(run, checkpoint !== undefined);
 
   const append = (record: MetricsRecord): Promise<void> =>
@@ -191,16 +185,13 @@ interface Samples {
 }
 
 /** The questions that the report shows with their answers, saved for a resumed run. */
-async function openSamples(
-  { out, schedule: { unsupervisedSteps } }: Run,
-  resumed: boolean,
-): Promise<Samples> {
+async function openSamples({ out }: Run, resumed: boolean): Promise<Samples> {
   const file = join(out, "checkpoint", "samples.json");
   let samples = resumed ? await readSamples(file) : [];
   return {
     current: () => samples,
     async update(step, questions, replies) {
-      const when = step > unsupervisedSteps ? "after" : "before";
+      const when = step > 0 ? "after" : "before";
       samples = samplesOf(questions, replies, when, samples);
       await replaceFile(file, (handle) => handle.writeFile(JSON.stringify(samples)));
     },

@@ -9,7 +9,7 @@ import type { Run } from "./run.ts";
 /** The decisions of a run by the names of their options, without files and without the device. */
 export function decisionsOf(run: Run): RunPlan {
   const { part, layers, tau, seed, config } = run;
-  const { engine, workers } = run.device;
+  const { engine } = run.device;
   const { pooling, similarity } = config.retrievalAttention;
   const all = {
     ...{ train: part, layers, ...run.objective, ...run.batch, ...run.schedule },
@@ -18,7 +18,6 @@ export function decisionsOf(run: Run): RunPlan {
       tau,
       seed,
       engine,
-      workers,
       retrievalHead: retrievalHead(config),
       pooling,
       similarity,

@@ -27,7 +27,7 @@ export interface RunState {
   readonly log: RunLog;
   readonly dev: DevSet | undefined;
   readonly monitor: RetrievalMonitor | undefined;
-  /** Steps done, of all stages. */
+  /** Steps done, of all iterations. */
   step: number;
   /** The step of the last checkpoint. */
   savedStep: number | undefined;
@@ -49,10 +49,10 @@ export interface RunState {
   diverged: string | undefined;
 }
 
-/** The last step of the run, counted over all stages. */
+/** The last step of the run, counted over all iterations. */
 export const lastStep = ({ run, changes }: RunState): number => {
-  const { unsupervisedSteps, iterations, steps } = run.schedule;
-  return currentOf(changes, "last") ?? unsupervisedSteps + iterations * steps;
+  const { iterations, steps } = run.schedule;
+  return currentOf(changes, "last") ?? iterations * steps;
 };
 
 /** Steps between two measurements of retrieval. */

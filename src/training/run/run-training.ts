@@ -50,7 +50,7 @@ import {
 } from "./run-state.ts";
 import { saveModel } from "./save-model.ts";
 import { lastRestart, learningRateAt } from "./schedule.ts";
-import { iterationStage, type Stage, unsupervisedStage } from "./stages.ts";
+import { iterationStage, type Stage } from "./stages.ts";
 import { startingParameters } from "./starting-parameters.ts";
 import type { TimeBudget } from "./time-budget.ts";
 import { tryTokenWeights } from "./try-token-weights.ts";
@@ -60,9 +60,8 @@ import { verdictOf } from "./verdict.ts";
 const CHECKPOINT_SECONDS = 300;
 
 /**
- * Trains a model on `data`, iteration by iteration. A model without weights first trains on the
- * texts of the corpus. If retrieval falls again and again, or a loss is not finite, the run ends
- * early with the best measured model.
+ * Trains a model on `data`, iteration by iteration. If retrieval falls again and again, or a loss is
+ * not finite, the run ends early with the best measured model.
  *
  * @param budget ends the run in time. It needs a monitor and one iteration.
  */
@@ -178,13 +177,10 @@ async function* trainStages(
 
 /** The stage of the next step. With a background refresh, every step decides on its examples. */
 async function* nextStage(state: RunState): AsyncGenerator<TrainingEvent, Stage> {
-  const { run, tokenizer, corpus, step } = state;
-  const { unsupervisedSteps, iterations, steps, refresh } = run.schedule;
-  if (step < unsupervisedSteps) return yield* unsupervisedStage(run, corpus, tokenizer);
-  const iteration = Math.min(
-    iterations - 1, // with a time budget, the last one can have more steps
-    Math.floor((step - unsupervisedSteps) / steps),
-  );
+  const { run, tokenizer, step } = state;
+  const { iterations, steps, refresh } = run.schedule;
+  // With a time budget, the last one can have more steps.
+  const iteration = Math.min(iterations - 1, Math.floor(step / steps));
   if (refresh !== "background") state.examples = yield* findExamples(state, iteration);
   return iterationStage(run, iteration, () => state.examples!.source, tokenizer);
 }
@@ -196,14 +192,14 @@ async function* findExamples(
   { run, engine, corpus, data }: RunState,
   iteration: number,
 ): AsyncGenerator<TrainingEvent, SnapshotExamples> {
-  const { unsupervisedSteps, steps, refresh } = run.schedule;
+  const { steps, refresh } = run.schedule;
   if (iteration === 0 || refresh === "none")
     return { source: yield* data.examples(iteration, undefined), snapshot: undefined };
   const parameters = await engine.parameters();
   const source = yield* withCurrentModel(run, parameters, corpus, (model, index) =>
     data.examples(iteration, modelCandidates(model, index)),
   );
-  return { source, snapshot: unsupervisedSteps + iteration * steps };
+  return { source, snapshot: iteration * steps };
 }
 
 /** Trains to the end of the stage, or until the run is stopped or fails. */
@@ -215,8 +211,7 @@ async function* trainStage(
   let saved = performance.now();
   const last = (): number => (state.budget ? lastStep(state) : stage.first + stage.steps);
   while (state.step < last() && !isStopped(state)) {
-    if (refresh && state.step >= state.run.schedule.unsupervisedSteps)
-      state.examples = yield* refresh.examples(state.step);
+    if (refresh) state.examples = yield* refresh.examples(state.step);
     yield* trainStep(state, stage);
     if (state.diverged !== undefined) return;
     const isMeasured = state.step % monitorSteps(state) === 0;
@@ -246,7 +241,7 @@ async function* trainStep(state: RunState, stage: Stage): AsyncGenerator<Trainin
     step: state.step + 1,
     updates: state.step + 1 - restart,
     key: stage.seed,
-    // An earlier stage has other examples, and a restart has other weights.
+    // An earlier iteration has other examples, and a restart has other weights.
     preBatch: Math.min(run.batch.preBatch, step, state.step - restart),
   });
   timeStep(state, (performance.now() - start) / 1000);
@@ -308,7 +303,6 @@ async function finalise(state: RunState): Promise<TrainingResult> {
   };
   const report = await log.report(status, isOver ? end : undefined);
   const evaluations = log.evaluations();
-  const start = run.schedule.unsupervisedSteps;
   return {
     folder: run.out,
     report,
@@ -316,8 +310,8 @@ async function finalise(state: RunState): Promise<TrainingResult> {
     finished: isOver,
     failure,
     checkpoint: state.savedStep,
-    before: evaluations.find((evaluation) => evaluation.step === start)?.measures,
-    after: bestEvaluation(evaluations, start)?.measures,
+    before: evaluations.find((evaluation) => evaluation.step === 0)?.measures,
+    after: bestEvaluation(evaluations)?.measures,
     samples: log.samples(),
     monitor: outcome,
   };

@@ -23,11 +23,6 @@ export interface RunBatch extends Resolved<typeof BATCH_SETTINGS> {
   readonly nullPassage: boolean;
 }
 
-export interface RunSchedule extends Resolved<typeof SCHEDULE_SETTINGS> {
-  /** Steps of span corruption before the first iteration; 0 for a model with weights. */
-  readonly unsupervisedSteps: number;
-}
-
 export interface RunOptimizer extends Resolved<typeof OPTIMIZER_SETTINGS> {
   readonly dropout: number;
 }
@@ -52,7 +47,7 @@ export interface Run {
   readonly tau: number | undefined;
   readonly objective: Resolved<typeof OBJECTIVE_SETTINGS>;
   readonly batch: RunBatch;
-  readonly schedule: RunSchedule;
+  readonly schedule: Resolved<typeof SCHEDULE_SETTINGS>;
   readonly optimizer: RunOptimizer;
   readonly device: Resolved<typeof DEVICE_SETTINGS>;
   /** A file of questions on which the model is measured, and how many of them. */
@@ -89,18 +84,13 @@ export function resolveRun(
   checkPositions(config, options.maxPassageTokens);
   const nullPassage = options.objective === "marginal";
   checkCandidateCount(options.candidatesPerQuestion - Number(nullPassage), corpus.size);
-  // Span corruption trains the reader, which the objective retrieval leaves as it is.
-  const isCorrupted = !start.hasWeights && options.objective !== "retrieval";
   return {
     ...{ model, config, out, resume, part, layers, trained, tau, seed, signal },
     keepsIndex: keepsKeys(config, trained),
     changesVectors: !haveSameVectors(start.config.retrievalAttention, config.retrievalAttention),
     objective: valuesOf(OBJECTIVE_SETTINGS, options),
     batch: { ...valuesOf(BATCH_SETTINGS, options), nullPassage },
-    schedule: {
-      ...valuesOf(SCHEDULE_SETTINGS, options),
-      unsupervisedSteps: isCorrupted ? (options.unsupervisedSteps ?? 0) : 0,
-    },
+    schedule: valuesOf(SCHEDULE_SETTINGS, options),
     optimizer: {
       ...valuesOf(OPTIMIZER_SETTINGS, options),
       dropout: options.dropout ?? config.dropoutRate,

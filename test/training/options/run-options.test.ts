@@ -32,9 +32,9 @@ test("the decisions of a run, which a resumed run must repeat", () => {
     ...{ train: "all", objective: "distillation", alpha: 8, copyAttention: 0, phraseLoss: 0 },
     ...{ inBatchNegatives: true, scoreTemperature: 1, questions: 16, candidatesPerQuestion: 8 },
     ...{ nullPassage: false, preBatch: 0, maxPassageTokens: 512, maxAnswerTokens: 64 },
-    ...{ unsupervisedSteps: 0, iterations: 1, steps: 500, qaSteps: 0, learningRate: 5e-5 },
+    ...{ iterations: 1, steps: 500, qaSteps: 0, learningRate: 5e-5 },
     ...{ warmUp: 0.1, refresh: "iterations", refreshSteps: 200, weightDecay: 0.01, clipNorm: 1 },
-    ...{ dropout: 0.1, seed: 0, engine: "onnxruntime", workers: 1, retrievalHead: 2 },
+    ...{ dropout: 0.1, seed: 0, engine: "onnxruntime", retrievalHead: 2 },
   });
   // How a run goes on, and what it measures, may change.
   const other = { ...FILES, resume: true, provider: "webgpu", dev: "dev.jsonl" } as const;
@@ -53,8 +53,6 @@ test("what follows from the objective, the part and the model", () => {
   const start = { config: tinyConfig(), hasWeights: false, namesHead: false };
   const startOf = (options: Partial<TrainOptions>, changes: object) =>
     resolveRun(withDefaults({ ...FILES, ...options }), { ...start, ...changes }, { size: 100 });
-  assert.is(startOf({}, {}).schedule.unsupervisedSteps, 1_000);
-  assert.is(startOf({ objective: "retrieval" }, {}).schedule.unsupervisedSteps, 0);
   // A model with weights whose configuration names no head learns which one retrieves.
   assert.is(startOf({}, { hasWeights: true }).tau, start.config.distillationTau);
   assert.is(startOf({}, { hasWeights: true, namesHead: true }).tau, undefined);
@@ -79,8 +77,8 @@ test("an unknown option, a missing one and a value out of range", () => {
   rejects(/^objective: expected distillation, .*, qa, retrieval, got 'rank';/, () =>
     withDefaults({ ...FILES, objective: "rank" } as never),
   );
-  rejects(/^options: .* got "unsupervisedSteps"/, () =>
-    requestedSources({ ...FILES, unsupervisedSteps: 1 } as AdaptOptions),
+  rejects(/^options: .* got "epochs"/, () =>
+    requestedSources({ ...FILES, epochs: 1 } as AdaptOptions),
   );
   rejects(/^weights\.questions: expected a number above 0/, () =>
     requestedSources({ ...FILES, weights: { questions: 0 } }),
@@ -139,7 +137,7 @@ test("train and adapt have the same options, except those of their data", () => 
     Object.keys(table)
       .filter((name) => !(name in other))
       .sort();
-  assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), ["unsupervisedSteps"]);
+  assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), []);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
     ...["dryRun", "encoding", "keepCheckpoint", "minutes", "monitorSteps", "overlapWords"],
     ...["passageWords", "qrels", "queries", "sentences", "sourcePassage", "sources"],
@@ -180,7 +178,6 @@ test("an option that has no effect beside the others is an error, unless it has 
     [{ ...FILES, alpha: 2, objective: "qa" }, /^alpha: expected the objective distillation or s/],
     [{ ...FILES, alpha: 2, objective: "marginal" }, /^alpha: expected the objective/],
     [{ ...FILES, alpha: 2, objective: "retrieval" }, /^alpha: expected the objective/],
-    [{ ...FILES, workers: 2, engine: "tensorflow" }, /^workers: expected the engine onnxruntime/],
     [
       { ...FILES, devQuestions: 5 },
       /^devQuestions: expected dev, .* leave the option out, or give/,

@@ -64,7 +64,6 @@ test("a random model of 2 + 2 layers comes to find the right passage first", asy
       out: at("out"),
     },
     ...{
-      unsupervisedSteps: 0,
       questions: 64,
       candidatesPerQuestion: 2,
       alpha: 1,

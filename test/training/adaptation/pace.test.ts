@@ -1,0 +1,36 @@
+/** Steps that fit into a time, from the pace of a machine. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { InputError } from "../../../src/io/errors.ts";
+import { type CorpusSample, stepsInTime } from "../../../src/training/adaptation/pace.ts";
+
+const sample: CorpusSample = {
+  ...{ passages: [], indexed: 200, trained: 100, characters: 1_000, unknown: 0 },
+};
+/** 10 minutes hold out 200 examples; their passages and 400 others are measured 4 times. */
+const MEASURED = 600;
+const steps = (passage: number, step: number, keepsIndex = false): number =>
+  stepsInTime({ minutes: 10, keepsIndex }, 5_000, { passage, step }, sample);
+
+test("steps have the time that the index and the measurements leave", () => {
+  const measurements = 4 * 1.5 * MEASURED * 0.01 * (100 / 200);
+  assert.is(steps(0.01, 2), Math.floor((600 - 5_000 * 0.01 - measurements) / 2));
+  assert.is(steps(0.01, 2, true), Math.floor((600 - measurements) / 2));
+});
+
+test("more than 4,000 steps are not planned", () => assert.is(steps(1e-6, 0.01), 4_000));
+
+test("fewer than 50 steps are refused, with the minutes that would do", () => {
+  // 500 s of index, 18 * 10 s of measurements, 50 s of steps
+  assert.throws(
+    () => steps(0.1, 1),
+    (error: unknown) =>
+      error instanceof InputError &&
+      /^minutes: expected 15 or more: 50 steps take 50 s, the index of 5000 passages 9 min, got 10;/.test(
+        error.message,
+      ),
+  );
+});
+
+test.run();
