@@ -13,7 +13,7 @@ import { type Adaptation, resolveAdaptation } from "./adaptation/adaptation.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { writeModelCard } from "./adaptation/card.ts";
 import { availableExamples } from "./adaptation/example-counts.ts";
-import { openDocuments, readInputs } from "./adaptation/inputs.ts";
+import { documentsOf, readInputs } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
 import { INDEX_PASSAGE_TOKENS, measurePace, sampleCorpus, stepsInTime } from "./adaptation/pace.ts";
 import { type DocumentsEvent, passagesOf } from "./adaptation/passages.ts";
@@ -138,7 +138,7 @@ export async function* adapt(
 
 /** What is known before anything is written. */
 async function prepare(given: StartOptions, requested: RequestedSources, corpus: Corpus) {
-  const documents = await openDocuments(given, corpus);
+  const documents = documentsOf(given, corpus);
   const sources = await chooseSources(requested, documents, given);
   const inputs = await readInputs(given, sources, documents, corpus);
   const start = await readStartingModel(given.model);

@@ -14,11 +14,6 @@ const folder = mkdtempSync(join(tmpdir(), "reatt-adapt-cli-"));
 test.after(() => rmSync(folder, { recursive: true }));
 const at = (...names: string[]) => join(folder, ...names);
 const { corpus, data, queries, qrels } = writeAdaptationFiles(folder);
-const sentences = at("sentences.txt");
-writeFileSync(
-  sentences,
-  ["Oslo", "Bern", "Rome"].map((city) => `Many people went to ${city} for the winter.\n`).join(""),
-);
 mkdirSync(at("model"));
 await writeTinyModel(at("model"));
 
@@ -35,9 +30,8 @@ const adapt = (out: string, args: readonly string[] = [], options: object = {}) 
 
 const JOBS: Readonly<Record<string, readonly [args: string[], options?: object]>> = {
   spans: [[]],
-  "spans, with marginal": [["--objective", "marginal"], { sourcePassage: "excluded" }],
+  "spans, with marginal": [["--objective", "marginal"]],
   "crops and titles": [["--sources", "crops,titles"], { weights: { titles: 2 } }],
-  "sentences of a file": [["--sources", "spans"], { sentences }],
   questions: [["--data", data]],
   "questions, with the options of train": [
     ["--data", data, "--dev", data],

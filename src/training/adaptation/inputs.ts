@@ -10,7 +10,6 @@ import type { Documents } from "../examples/sources/index.ts";
 import { labelledExamples } from "../examples/sources/labels.ts";
 import { questionExamples } from "../examples/sources/questions.ts";
 import { readable } from "../examples/sources/readable.ts";
-import { openSentences } from "../examples/sources/sentence-file.ts";
 import { readQuestionsAbout } from "../examples/training-questions.ts";
 import { type AdaptOptions, trainingPassageTokens } from "../options/adapt-options.ts";
 import type { ChosenSources } from "./label-free.ts";
@@ -31,22 +30,11 @@ export interface AdaptationInputs {
   readonly dev: readonly Example[] | undefined;
 }
 
-/**
- * Opens what label-free examples are made of.
- *
- * @throws {InputError} if the file of sentences cannot be read
- */
-export async function openDocuments(
-  { sentences, signal, tagger, sourcePassage, ...limits }: AdaptOptions,
-  corpus: Corpus,
-): Promise<Documents> {
-  return {
-    corpus: readable(corpus, trainingPassageTokens(limits)),
-    sentences: sentences === undefined ? undefined : await openSentences(sentences, signal),
-    tagger,
-    sourcePassage,
-  };
-}
+/** What label-free examples are made of. */
+export const documentsOf = ({ tagger, ...limits }: AdaptOptions, corpus: Corpus): Documents => ({
+  corpus: readable(corpus, trainingPassageTokens(limits)),
+  tagger,
+});
 
 /** @throws {InputError} if a file cannot be read, or is about other queries or another corpus. */
 export async function readInputs(

@@ -1,7 +1,7 @@
 /** The label-free sources of an adaptation: which of them a corpus has, and samples of them. */
 
 import { InputError } from "../../io/errors.ts";
-import { type Documents, examplesOf, madeOf } from "../examples/sources/index.ts";
+import { type Documents, examplesOf } from "../examples/sources/index.ts";
 import { isLabelFree, type LabelFreeName, type SourceName } from "../examples/sources/names.ts";
 import { MAX_PER_PASSAGE } from "../examples/sources/sampling.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type SourceSettings,
 } from "../options/adapt-options.ts";
 import { type AdaptationSample, SAMPLES, sampleOf } from "./samples.ts";
-import { describeSurvey, look, type Survey, suitsTagger, survey, surveyedPart } from "./survey.ts";
+import { describeSurvey, type Survey, suitsTagger, survey, surveyedPart } from "./survey.ts";
 
 /** What a corpus has of a source. */
 export interface SourceSample {
@@ -45,16 +45,15 @@ export async function chooseSources(
   if (!automatic && wanted.length === 0) return { names: named, labelFree: [] };
   const { seed = 0 } = options;
   const corpus = await surveyedPart(documents.corpus, seed);
-  const sentences = documents.sentences && (await surveyedPart(documents.sentences, seed));
-  const part = { ...documents, corpus, sentences };
+  const part = { ...documents, corpus };
   const found = await survey(corpus);
-  const candidates = automatic ? await suitable(found, part) : [];
+  const candidates = automatic ? suitable(found, documents) : [];
   const labelFree: SourceSample[] = [];
   for (const name of new Set([...candidates, ...wanted])) {
     const isNamed = wanted.includes(name);
     const sampled = await sampleSource(name, part, documents, seed);
     if (isNamed && sampled.available === 0) throw noExample([name], corpus.size);
-    if (isNamed || sampled.available >= MIN_PER_PASSAGE * madeOf(name, documents).size)
+    if (isNamed || sampled.available >= MIN_PER_PASSAGE * documents.corpus.size)
       labelFree.push(sampled);
   }
   const chosen = labelFree.map(({ name }) => name);
@@ -68,12 +67,8 @@ export async function chooseSources(
  * The sources to try. The tagger is not loaded for text that it does not know. Generated questions
  * take long to make, and trained no better (docs/experiments/adaptation.md).
  */
-async function suitable(
-  corpus: Survey,
-  { sentences, tagger }: Documents,
-): Promise<LabelFreeName[]> {
-  const masked = sentences ? (await look(sentences)).survey : corpus;
-  const spans: LabelFreeName[] = tagger || suitsTagger(masked) ? ["spans"] : [];
+function suitable(found: Survey, { tagger }: Documents): LabelFreeName[] {
+  const spans: LabelFreeName[] = tagger || suitsTagger(found) ? ["spans"] : [];
   return [...spans, "crops", "titles", "phrases"];
 }
 
@@ -87,17 +82,18 @@ async function sampleSource(
   whole: Documents,
   seed: number,
 ): Promise<SourceSample> {
-  const of = madeOf(name, part);
-  const most = of === part.corpus ? MAX_PER_PASSAGE : 1; // of a sentence, one
   const isCounted = name !== "spans";
   const samples: AdaptationSample[] = [];
   let count = 0;
-  for await (const example of examplesOf(name, part, { wanted: of.size * most, seed })) {
+  for await (const example of examplesOf(name, part, {
+    wanted: part.corpus.size * MAX_PER_PASSAGE,
+    seed,
+  })) {
     if (++count <= SAMPLES) samples.push(sampleOf(name, example));
     else if (!isCounted) break;
   }
-  const perPassage = isCounted ? count / of.size : count > 0 ? most : 0;
-  return { name, available: Math.ceil(perPassage * madeOf(name, whole).size), samples };
+  const perPassage = isCounted ? count / part.corpus.size : count > 0 ? MAX_PER_PASSAGE : 0;
+  return { name, available: Math.ceil(perPassage * whole.corpus.size), samples };
 }
 
 const noExample = (names: readonly LabelFreeName[], passages: number): InputError =>

@@ -4,7 +4,7 @@ import { containsAnswer } from "../../evaluation/answers.ts";
 import { createRandom } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import { type Example, MASK, readAs } from "../examples/example.ts";
+import { type Example, readAs } from "../examples/example.ts";
 import type { MonitorQuestion, MonitorSet } from "../examples/training-data.ts";
 import type { Adaptation } from "./adaptation.ts";
 import { maxHeldOut } from "./example-counts.ts";
@@ -30,14 +30,11 @@ export async function createMonitorSet(
   corpus: Corpus,
   heldOut: readonly Example[],
 ): Promise<MonitorSet> {
-  const unchanged = await withRelevant(
+  const known = await withRelevant(
     corpus,
     heldOut.filter(({ removal }) => !removal),
   );
-  const masked = heldOut.filter(({ removal }) => removal);
-  const found = await withRelevant(corpus, masked.filter(isOfOtherCorpus));
-  const known = [...unchanged, ...found];
-  const made = masked.filter((example) => !isOfOtherCorpus(example));
+  const made = heldOut.filter(({ removal }) => removal);
   const relevant = [...known, ...made].flatMap((example) => example.relevant);
   const passages = await corpus.pick(withRandom(relevant, corpus, seed));
   const taken = new Set(known.flatMap((question) => question.relevant));
@@ -49,9 +46,6 @@ export async function createMonitorSet(
     every: monitorSteps,
   };
 }
-
-/** A masked sentence of another corpus: no passage of this one is known to be relevant. */
-const isOfOtherCorpus = ({ relevant }: Example): boolean => relevant.length === 0;
 
 const questionOf = ({ question, relevant, answers }: Example): MonitorQuestion => ({
   ...{ question, relevant },
@@ -71,10 +65,7 @@ function changedQuestions(
   taken: Set<string>,
 ): MonitorQuestion[] {
   return examples.flatMap((example) => {
-    const { relevant } = example;
-    const removal = { ...example.removal };
-    // REALM excludes the relevant passage from training. A test needs it.
-    if (removal.passageId && relevant.includes(removal.passageId)) delete removal.passageId;
+    const { relevant, removal = {} } = example;
     const ids = [...new Set([...relevant, ...(removal.cut ? [removal.cut.passageId] : [])])];
     const changed = ids.flatMap((id) => {
       const passage = passages.get(id);
@@ -114,10 +105,10 @@ async function withRelevant(
   if (others.length === 0) return examples.map(questionOf);
   const bm25 = await corpus.bm25();
   const retrieved = new Map(
-    others.map((example) => {
-      const query = example.question.replace(MASK, " ");
-      return [example, bm25.search(query, ANSWER_DEPTH).map(({ id }) => id)];
-    }),
+    others.map((example) => [
+      example,
+      bm25.search(example.question, ANSWER_DEPTH).map(({ id }) => id),
+    ]),
   );
   const passages = await corpus.pick([...retrieved.values()].flat());
   const questions = examples.map((example) => {
@@ -126,7 +117,7 @@ async function withRelevant(
       .get(example)
       ?.filter((id) => containsAnswer(passages.get(id)!.text, answers));
     if (!containing) return questionOf(example);
-    return { question: question.replace(MASK, " "), relevant: containing, answers };
+    return { question, relevant: containing, answers };
   });
   return questions.filter(({ relevant }) => relevant.length > 0);
 }

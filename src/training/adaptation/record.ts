@@ -30,7 +30,6 @@ export const FILES: ReadonlySet<string> = new Set([
   "queries",
   "qrels",
   "dev",
-  "sentences",
 ]);
 
 const fileOf = (out: string): string => join(out, "adaptation.json");

@@ -43,13 +43,6 @@ export async function surveyedPart(corpus: Passages, seed: number): Promise<Pass
  *   to tell apart
  */
 export async function survey(part: Passages): Promise<Survey> {
-  const { survey, texts } = await look(part);
-  if (texts < 2) throw nothingToTellApart(texts, part.size);
-  return survey;
-}
-
-/** Looks at passages and counts their different texts. */
-export async function look(part: Passages): Promise<{ survey: Survey; texts: number }> {
   const texts = new Set<string>();
   const counts = { titles: 0, long: 0, ended: 0, words: 0, inner: 0, capitals: 0, english: 0 };
   for await (const { title, text } of part.passages()) {
@@ -68,14 +61,12 @@ export async function look(part: Passages): Promise<{ survey: Survey; texts: num
       if (/\p{Lu}/u.test(text[start]!)) counts.capitals++;
     }
   }
+  if (texts.size < 2) throw nothingToTellApart(texts.size, part.size);
   return {
-    texts: texts.size,
-    survey: {
-      titles: counts.titles / part.size,
-      sentenceEnds: counts.ended / Math.max(1, counts.long),
-      capitals: counts.capitals / Math.max(1, counts.inner),
-      english: counts.english / Math.max(1, counts.words),
-    },
+    titles: counts.titles / part.size,
+    sentenceEnds: counts.ended / Math.max(1, counts.long),
+    capitals: counts.capitals / Math.max(1, counts.inner),
+    english: counts.english / Math.max(1, counts.words),
   };
 }
 

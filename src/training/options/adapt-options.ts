@@ -6,7 +6,6 @@ import { InputError } from "../../io/errors.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { DOCUMENT_OPTIONS } from "../../options/document-options.ts";
 import {
-  choice,
   flag,
   type Given,
   integer,
@@ -192,22 +191,9 @@ const ADAPT_SETTINGS = {
   ),
   /** Weight of the retrieval loss. Default 1. */
   alpha: withDefault(RUN_SETTINGS.alpha, 1),
-  /**
-   * Sentences to mask, one a line, as text or as JSON with `text` (REALM's X). The sources `spans`
-   * and `phrases` use them. Default: those of the corpus.
-   */
-  sentences: option(path().optional(), { help: "sentences to mask, one a line", flag: false }),
   /** Relative frequency of each source. Default 1 each. */
   weights: option(z.partialRecord(z.enum(SOURCES), number({ above: 0 }), WEIGHTS).optional(), {
     help: "relative frequency of each source",
-    flag: false,
-  }),
-  /**
-   * What becomes of the source passage of a masked sentence: `without-sentence` removes the
-   * sentence (ReAtt), `excluded` removes the passage (REALM). Default `without-sentence`.
-   */
-  sourcePassage: option(choice("without-sentence", "excluded").default("without-sentence"), {
-    help: "the source passage of a masked sentence",
     flag: false,
   }),
   /** Steps between two measurements of retrieval. Default: a tenth of all steps, 10 to 200. */
@@ -330,38 +316,19 @@ const missingFile = (name: string): InputError =>
   });
 
 /** Options that belong to sources. */
-export type SourceSettings = Pick<
-  AdaptOptions,
-  "weights" | "sentences" | "tagger" | "sourcePassage"
->;
+export type SourceSettings = Pick<AdaptOptions, "weights" | "tagger">;
 
 /** @throws {InputError} if an option belongs to a source that is not trained on */
 export function checkSources(
   names: readonly SourceName[],
-  { weights = {}, sentences, tagger, sourcePassage }: SourceSettings,
+  { weights = {}, tagger }: SourceSettings,
 ): void {
-  if (sentences !== undefined && !names.includes("spans") && !names.includes("phrases"))
+  if (tagger !== undefined && !names.includes("spans"))
     throw new InputError({
-      where: "sentences",
-      expected: "the source spans or phrases",
-      got: names.join(", "),
-      remedy: "add one of them to the sources, or leave the sentences out",
-    });
-  const withoutSpans =
-    (tagger !== undefined && "tagger") || (sourcePassage === "excluded" && "sourcePassage");
-  if (withoutSpans && !names.includes("spans"))
-    throw new InputError({
-      where: withoutSpans,
+      where: "tagger",
       expected: "the source spans",
       got: names.join(", "),
       remedy: "add spans to the sources, or leave the option out",
-    });
-  if (sourcePassage === "excluded" && sentences !== undefined)
-    throw new InputError({
-      where: "sourcePassage",
-      expected: "masked sentences of the corpus",
-      got: "sentences of another file, which have no source passage",
-      remedy: "leave one of the two options out",
     });
   const unused = Object.keys(weights).find((name) => !names.includes(name as SourceName));
   if (unused === undefined) return;

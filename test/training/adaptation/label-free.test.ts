@@ -10,15 +10,13 @@ import { capitals, PASSAGES } from "../../support/adaptation.ts";
 import { passagesOf, textsOf } from "../../support/sources.ts";
 
 const AUTOMATIC = { named: [], automatic: true };
-const inputs = (corpus: Passages, sentences?: Passages) => ({ corpus, sentences });
-
-async function chosen(corpus: Passages, sentences?: Passages): Promise<readonly SourceName[]> {
-  return (await chooseSources(AUTOMATIC, inputs(corpus, sentences), {})).names;
+async function chosen(corpus: Passages): Promise<readonly SourceName[]> {
+  return (await chooseSources(AUTOMATIC, { corpus }, {})).names;
 }
 
 const refusal = async (corpus: Passages, names: SourceName[] = []): Promise<string> => {
   const requested = { named: names, automatic: names.length === 0 };
-  const error = await chooseSources(requested, inputs(corpus), {}).catch((e: Error) => e);
+  const error = await chooseSources(requested, { corpus }, {}).catch((e: Error) => e);
   assert.instance(error, InputError);
   assert.not.match((error as Error).message, "\n");
   return (error as Error).message;
@@ -43,7 +41,7 @@ test("English with capital letters and titles has all sources", async () => {
 
 test("a corpus in lower case without titles: crops and phrases, no tagger", async () => {
   const corpus = textsOf(...Array.from({ length: 10 }, (_, i) => sentence(i)));
-  const { names, reason, labelFree } = await chooseSources(AUTOMATIC, inputs(corpus), {});
+  const { names, reason, labelFree } = await chooseSources(AUTOMATIC, { corpus }, {});
   assert.equal(names, ["crops", "phrases"]);
   assert.match(reason!, /^titles of 0 % of passages, .* no text for the tagger of names$/);
   assert.equal(
@@ -62,23 +60,8 @@ test("ten passages in Chinese, without sentence ends", async () => {
 
 test("a tagger of the caller's is used for any text", async () => {
   const options = { tagger: capitals };
-  const { names } = await chooseSources(AUTOMATIC, inputs(passagesOf(PASSAGES)), options);
+  const { names } = await chooseSources(AUTOMATIC, { corpus: passagesOf(PASSAGES) }, options);
   assert.equal(names, ["spans", "crops", "titles"]);
-});
-
-test("sentences of their own are masked, if the corpus has their phrases", async () => {
-  const corpus = textsOf(...Array.from({ length: 10 }, (_, i) => sentence(i)));
-  const sentences = textsOf(
-    "yesterday a barn owl was seen near the old mill",
-    "nothing else at all",
-  );
-  const { labelFree } = await chooseSources(
-    { named: ["phrases"], automatic: false },
-    inputs(corpus, sentences),
-    {},
-  );
-  assert.is(labelFree[0]!.available, 1);
-  assert.match(labelFree[0]!.samples[0]!.text, "____");
 });
 
 test("what has nothing to learn from is one clear line", async () => {

@@ -22,12 +22,12 @@ test("steps have the time that the index and the measurements leave", () => {
 test("more than 4,000 steps are not planned", () => assert.is(steps(1e-6, 0.01), 4_000));
 
 test("fewer than 50 steps are refused, with the minutes that would do", () => {
-  // 500 s of index, 18 * 10 s of measurements, 50 s of steps
+  // 500 s of index, 180 s of measurements, 50 s of steps
   assert.throws(
     () => steps(0.1, 1),
     (error: unknown) =>
       error instanceof InputError &&
-      /^minutes: expected 15 or more: 50 steps take 50 s, the index of 5000 passages 9 min, got 10;/.test(
+      /^minutes: expected 13 or more: 50 steps take 50 s, the index of 5000 passages 9 min, got 10;/.test(
         error.message,
       ),
   );

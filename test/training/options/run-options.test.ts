@@ -92,16 +92,10 @@ test("an unknown option, a missing one and a value out of range", () => {
 test("options of masked sentences without the source spans", () => {
   const files = { model: "m", corpus: "c", out: "o" };
   const tagger = () => [];
-  rejects(/^sourcePassage: expected the source spans, got crops, titles; add spans to the/, () =>
-    requestedSources({ ...files, sources: ["crops", "titles"], sourcePassage: "excluded" }),
-  );
   rejects(/^tagger: expected the source spans, got questions; /, () =>
     requestedSources({ ...files, data: "d", tagger }),
   );
-  rejects(/^sourcePassage: expected masked sentences of the corpus, got sentences of another/, () =>
-    requestedSources({ ...files, sources: ["spans"], sentences: "s", sourcePassage: "excluded" }),
-  );
-  const chosen = { ...files, sourcePassage: "excluded", tagger } as const;
+  const chosen = { ...files, tagger };
   assert.equal(requestedSources({ ...chosen, sources: ["spans"] }).named, ["spans"]);
   assert.ok(requestedSources(chosen).automatic);
 });
@@ -140,7 +134,7 @@ test("train and adapt have the same options, except those of their data", () => 
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), []);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
     ...["dryRun", "encoding", "keepCheckpoint", "minutes", "monitorSteps", "overlapWords"],
-    ...["passageWords", "qrels", "queries", "sentences", "sourcePassage", "sources"],
+    ...["passageWords", "qrels", "queries", "sources"],
     ...["splitRecords", "tableHeader", "weights"],
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])

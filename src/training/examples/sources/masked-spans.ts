@@ -21,21 +21,9 @@ import { keysOf, MIN_WORDS, tokensOf } from "./words.ts";
 /** In UTF-16 code units. A longer sentence is usually a list, or text that could not be split. */
 const MAX_SENTENCE_LENGTH = 512;
 
-/**
- * What the passage of a masked sentence is known as:
- *
- * - `without-sentence`: it is relevant, and read without the sentence and its near copies
- * - `excluded`: it is relevant, and does not take part (REALM)
- * - `unknown`: the sentences are of another corpus (X of REALM); passages with the masked text are
- *   relevant
- */
-export type SourcePassage = "without-sentence" | "excluded" | "unknown";
-
 export interface MaskingOptions extends Sample {
   /** Finds the spans. Default: `loadTagger()`, for English. */
   readonly tagger?: Tagger | undefined;
-  /** Default `without-sentence`. */
-  readonly sourcePassage?: SourcePassage | undefined;
 }
 
 /**
@@ -45,7 +33,7 @@ export interface MaskingOptions extends Sample {
  */
 export async function* maskedSpans(
   corpus: Passages,
-  { wanted, seed, tagger, sourcePassage = "without-sentence" }: MaskingOptions,
+  { wanted, seed, tagger }: MaskingOptions,
 ): AsyncGenerator<Example, void> {
   const { perPassage, share } = samplingOf(corpus, wanted);
   const isWorth = await proseOf(corpus);
@@ -54,7 +42,7 @@ export async function* maskedSpans(
   for await (const passage of corpus.passages(isDrawn(seed, "passages to mask", share))) {
     const random = createRandom(seed, "salient spans", passage.id);
     let count = 0;
-    for await (const example of examplesOf(passage, findSpans, sourcePassage, random)) {
+    for await (const example of examplesOf(passage, findSpans, random)) {
       yield example;
       if (++count === perPassage) break;
     }
@@ -65,7 +53,6 @@ export async function* maskedSpans(
 async function* examplesOf(
   passage: Passage,
   tagger: Tagger,
-  sourcePassage: SourcePassage,
   random: Random,
 ): AsyncGenerator<Example, void> {
   for (const { start, end } of random.shuffle(sentences(passage.text))) {
@@ -77,17 +64,12 @@ async function* examplesOf(
     const span = spans[spans.length > 0 ? random.integer(spans.length) : 0];
     if (!span) continue;
     const entity = sentence.slice(span.start, span.end);
-    const isExcluded = sourcePassage === "excluded";
     yield {
       id: `${passage.id}:${start}-${end}`,
       question: `${sentence.slice(0, span.start)}${MASK}${sentence.slice(span.end)}`,
       answers: [entity],
-      relevant: sourcePassage === "unknown" ? [] : [passage.id],
-      evidence: sourcePassage === "unknown" ? entity : undefined,
-      removal: {
-        copies: { sentence, entity },
-        passageId: isExcluded ? passage.id : undefined,
-      },
+      relevant: [passage.id],
+      removal: { copies: { sentence, entity } },
     };
   }
 }

@@ -25,24 +25,12 @@ const MAX_WINDOW = 30;
 /** Spider keeps the phrase in half of its queries. */
 const KEPT_SHARE = 0.5;
 
-/** What examples are made of: a corpus, and a table of its phrases. */
-export interface PhraseOptions extends Sample {
-  /** Where the phrases recur. Default: counted in the corpus. */
-  readonly table?: PhraseTable | undefined;
-  /** All examples are masked sentences. Default: half of them. */
-  readonly onlyMasked?: boolean | undefined;
-}
-
 /** About `wanted` examples: 1 to 5 of each passage, or one of each passage of a sample. */
-export async function* phrases(
-  corpus: Passages,
-  { table: given, onlyMasked = false, ...sample }: PhraseOptions,
-): AsyncGenerator<Example, void> {
-  const table = given ?? (await countPhrases(corpus, sample.seed));
-  const maskedShare = onlyMasked ? 1 : MASKED_SHARE;
+export async function* phrases(corpus: Passages, sample: Sample): AsyncGenerator<Example, void> {
+  const table = await countPhrases(corpus, sample.seed);
   const names = { passages: "passages of phrases", examples: "phrases" };
   yield* examplesOfUnits(corpus, sample, names, (passage, unit, random) =>
-    exampleOf(passage, unit, table, random, maskedShare),
+    exampleOf(passage, unit, table, random),
   );
 }
 
@@ -51,7 +39,6 @@ function exampleOf(
   extent: Extent,
   table: PhraseTable,
   random: Random,
-  maskedShare: number,
 ): Example | undefined {
   const sentence = passage.text.slice(extent.start, extent.end);
   if (sentence.includes("<extra_id_")) return undefined;
@@ -62,7 +49,7 @@ function exampleOf(
   const text = textOf(phrase, words, sentence);
   const id = `${passage.id}:${extent.start}-${extent.end}`;
   const relevant = phrase.known.filter((known) => known !== passage.id);
-  if (random.next() < maskedShare)
+  if (random.next() < MASKED_SHARE)
     return {
       id,
       question: masked(sentence, words, phrase),
