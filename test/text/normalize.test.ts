@@ -3,6 +3,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { findAnswerSpan } from "../../src/text/answer-span.ts";
 import { normalizeText } from "../../src/text/normalize.ts";
+import { assertLinear } from "../support/linear-time.ts";
 
 test("texts without hundreds of marks in sequence are normalised by the standard", () => {
   const part = fc.oneof(fc.constantFrom("e\u0301\u0323", "ᄀ", "ᅡ", "ﬁ", "\u0308"), fc.string());
@@ -18,12 +19,12 @@ test("texts without hundreds of marks in sequence are normalised by the standard
 });
 
 test("the time is linear in the number of marks", () => {
-  const start = performance.now();
-  const text = `e${"\u0301".repeat(100_000)}${"\u0323".repeat(100_000)} cafe\u0301`;
-  assert.ok(normalizeText(text, "NFC").endsWith(" café"));
-  assert.is(normalizeText(text, "NFD").length, text.length);
-  assert.equal(findAnswerSpan("Café", text), { start: text.length - 5, end: text.length });
-  assert.ok(performance.now() - start < 2_000);
+  assertLinear((size) => {
+    const text = `e${"\u0301".repeat(size)}${"\u0323".repeat(size)} cafe\u0301`;
+    assert.ok(normalizeText(text, "NFC").endsWith(" café"));
+    assert.is(normalizeText(text, "NFD").length, text.length);
+    assert.equal(findAnswerSpan("Café", text), { start: text.length - 5, end: text.length });
+  }, 20_000);
 });
 
 test.run();

@@ -1,6 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { termsOf } from "../../src/text/terms.ts";
+import { assertLinear } from "../support/linear-time.ts";
 
 test("lower case, stop words and stems", () => {
   assert.equal(termsOf("The Cats are RUNNING into the houses, and into it!"), [
@@ -56,8 +57,10 @@ test("letters, marks and numbers of any script", () => {
 });
 
 test("time is linear in the length of a text without spaces", () => {
-  const [term] = termsOf(`${"y".repeat(200_000)}ement`);
-  assert.ok(term!.startsWith("yyy"));
+  assertLinear((size) => {
+    const [term] = termsOf(`${"y".repeat(size)}ement`);
+    assert.ok(term!.startsWith("yyy"));
+  }, 50_000);
 });
 
 test("analyses the same text the same way again", () => {
