@@ -36,7 +36,7 @@ export async function holdOut(
   { seed, max }: { readonly seed: number; readonly max: (name: SourceName) => number },
 ): Promise<ReadonlyMap<SourceName, Split>> {
   const about = new Set([...sources.values()].flat().flatMap(passagesOf));
-  const groupOf = await nearCopies(corpus, (id) => about.has(id));
+  const groupOf = await nearCopies(corpus.passages((id) => about.has(id)));
   const groupsOf = (example: Example): string[] => {
     const passages = example.labels ? [] : passagesOf(example);
     return passages.length > 0 ? passages.map(groupOf) : [`question ${wordsIn(example.question)}`];

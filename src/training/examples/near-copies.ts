@@ -8,18 +8,17 @@
  * Permutation Hashing"). Passages with an equal minimum are compared.
  */
 
-import type { Passages } from "./example.ts";
+import type { Passage } from "../../text/passage.ts";
 import { extended, hashOf } from "./sources/hash.ts";
 import { wordsOf } from "./sources/words.ts";
 
-const MIN_RESEMBLANCE = 0.5;
 const BINS = 32;
 const SHINGLE = 3; // words
 
 /** Gives each passage the name of its group: passages of one group are near copies. */
 export async function nearCopies(
-  corpus: Passages,
-  accept: (id: string) => boolean,
+  passages: Iterable<Passage> | AsyncIterable<Passage>,
+  minResemblance = 0.5,
 ): Promise<(id: string) => string> {
   const firsts = new Map<number, { readonly id: string; readonly minima: Float64Array }>();
   const parents = new Map<string, string>();
@@ -28,13 +27,16 @@ export async function nearCopies(
     for (let next = parents.get(root); next !== undefined; next = parents.get(root)) root = next;
     return root;
   };
-  for await (const { id, text } of corpus.passages(accept)) {
+  for await (const { id, text } of passages) {
     const minima = minimaOf(text);
     for (const minimum of minima) {
       if (minimum === Infinity) continue;
       const first = firsts.get(minimum);
       if (!first) firsts.set(minimum, { id, minima });
-      else if (groupOf(first.id) !== groupOf(id) && areCopies(first.minima, minima))
+      else if (
+        groupOf(first.id) !== groupOf(id) &&
+        resemblance(first.minima, minima) >= minResemblance
+      )
         parents.set(groupOf(id), groupOf(first.id));
     }
   }
@@ -56,13 +58,13 @@ function minimaOf(text: string): Float64Array {
   return minima;
 }
 
-/** Compares the bins that have a trigram of one of the two. */
-function areCopies(a: Float64Array, b: Float64Array): boolean {
+/** The share of equal bins among those that have a trigram of one of the two. */
+function resemblance(a: Float64Array, b: Float64Array): number {
   let used = 0;
   let equal = 0;
   for (let bin = 0; bin < BINS; bin++) {
     if (a[bin]! < Infinity || b[bin]! < Infinity) used++;
     if (a[bin]! < Infinity && a[bin] === b[bin]) equal++;
   }
-  return equal >= MIN_RESEMBLANCE * used;
+  return equal / used;
 }

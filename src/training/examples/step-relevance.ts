@@ -14,6 +14,8 @@ export interface RelevanceExample {
   readonly passages: readonly Passage[];
   /** Ids of the passages that are known to be relevant. They need not be among `passages`. */
   readonly relevant: readonly string[];
+  /** Ids of near copies of these: neither positives nor negatives. Default: none. */
+  readonly copies?: readonly string[] | undefined;
   /** Texts that make a passage probably relevant, if it contains one of them. */
   readonly answers: readonly string[];
 }
@@ -59,7 +61,9 @@ export function stepRelevance(
     const positives = example.passages.flatMap((passage, k) => (isPositive(passage) ? [k] : []));
     const own = new Set(positives.map((k) => example.passages[k]!));
     const notNegatives = passages.filter(
-      (passage) => !own.has(passage) && (hasId(passage) || containsAnswer(passage)),
+      (passage) =>
+        !own.has(passage) &&
+        (hasId(passage) || example.copies?.includes(passage.id) || containsAnswer(passage)),
     );
     return { positives, notNegatives };
   });

@@ -19,6 +19,7 @@ import {
 import type { Corpus } from "./corpus.ts";
 import { type Example, readAs } from "./example.ts";
 import { kept } from "./kept.ts";
+import { nearCopies } from "./near-copies.ts";
 import { relevanceTarget } from "./sources/labels.ts";
 import type { SourceName } from "./sources/names.ts";
 import { clipped } from "./sources/readable.ts";
@@ -47,6 +48,8 @@ export interface CandidateSettings {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Resemblance of passages that say the same. Records of one form, which differ in facts, have less. */
+const SAME = 0.8;
 /** Candidates beyond those to read, because a removal can leave a passage empty. */
 const SPARE_CANDIDATES = 4;
 
@@ -103,7 +106,8 @@ export function withCandidates(
       const candidates = yield* keptCandidates(settings, corpus, name, used, count, open);
       const labelled = used.flatMap(({ labels, relevant }) => (labels ? relevant : []));
       const passages = await corpus.pick([...candidates.flat(), ...labelled]);
-      return readable(used, candidates, passages, settings, `${seed} ${iteration}`);
+      const copies = await copiesOfRelevant(used, passages);
+      return readable(used, candidates, passages, copies, settings, `${seed} ${iteration}`);
     },
   };
 }
@@ -150,11 +154,32 @@ async function* keptCandidates(
   });
 }
 
+/**
+ * For each example, the near copies of its relevant passages among `passages`: they are as relevant,
+ * so they are no candidates and no negatives.
+ */
+async function copiesOfRelevant(
+  examples: readonly Example[],
+  passages: ReadonlyMap<string, Passage>,
+): Promise<readonly (readonly string[])[]> {
+  const groupOf = await nearCopies(passages.values(), SAME);
+  const groups = new Map<string, string[]>();
+  for (const id of passages.keys()) {
+    const group = groups.get(groupOf(id));
+    if (group) group.push(id);
+    else groups.set(groupOf(id), [id]);
+  }
+  return examples.map(({ relevant }) =>
+    relevant.flatMap((id) => groups.get(groupOf(id)) ?? []).filter((id) => !relevant.includes(id)),
+  );
+}
+
 /** The examples that can train something, by index. */
 function readable(
   examples: readonly Example[],
   candidates: readonly (readonly string[])[],
   passages: ReadonlyMap<string, Passage>,
+  copies: readonly (readonly string[])[],
   settings: CandidateSettings,
   seed: string,
 ): TextExamples {
@@ -162,10 +187,11 @@ function readable(
     const example = examples[place]!;
     const target = drawTarget(example, passages, { seed, step });
     const ids = candidates[place]!;
-    const found = withPassage(ids, target?.passageId, ids.length).map((id) =>
-      clipped(passages.get(id)!, settings.maxPassageTokens),
-    );
-    return readExample(example, target?.text, found, settings);
+    const found = withPassage(ids, target?.passageId, ids.length)
+      .filter((id) => !copies[place]!.includes(id))
+      .map((id) => clipped(passages.get(id)!, settings.maxPassageTokens));
+    const read = readExample(example, target?.text, found, settings);
+    return read && { ...read, copies: copies[place] };
   };
   const used = [...examples.keys()].filter((place) => read(place, 0) !== undefined);
   return {

@@ -17,12 +17,12 @@ const TEXTS = Array.from({ length: 100 }, (_, i) => [0, 1, 2].map((j) => sentenc
 const CORPUS = textsOf(...TEXTS, ...TEXTS.map((text) => text.replace("near", "beside")));
 
 test("near copies have one group, other texts have others", async () => {
-  const groupOf = await nearCopies(CORPUS, () => true);
+  const groupOf = await nearCopies(CORPUS.passages());
   const groups = TEXTS.map((_, i) => groupOf(`p${i}`));
   const withCopy = TEXTS.filter((_, i) => groupOf(`p${100 + i}`) === groups[i]);
   assert.ok(withCopy.length > 95, `${withCopy.length}`); // s = 0.79
   assert.ok(new Set(groups).size > 95, `${new Set(groups).size}`);
-  const empty = await nearCopies(textsOf("", "", "one two", "one two"), () => true);
+  const empty = await nearCopies(textsOf("", "", "one two", "one two").passages());
   assert.is.not(empty("p0"), empty("p1"));
   assert.is(empty("p2"), empty("p3"));
 });
@@ -45,7 +45,7 @@ test("what is made of a passage or of its copies is on one side, over all source
     ["crops", made],
     ["questions", asked],
   ]);
-  const groupOf = await nearCopies(CORPUS, () => true);
+  const groupOf = await nearCopies(CORPUS.passages());
   const groupsOf = (part: "training" | "heldOut") =>
     new Set([...splits.values()].flatMap((one) => one[part].map(sourceOf)).map(groupOf));
   const [trained, heldOut] = [groupsOf("training"), groupsOf("heldOut")];

@@ -19,6 +19,7 @@ import {
   type TextExample,
   type TextExamples,
 } from "../../../src/training/examples/step.ts";
+import { stepRelevance } from "../../../src/training/examples/step-relevance.ts";
 import {
   type CandidateSettings,
   withCandidates,
@@ -212,6 +213,20 @@ test("an example without a passage that helps is left out", async () => {
   const passages = OWLS.filter(({ id }) => id !== "other");
   const examples = [{ ...MASKED, relevant: [] }];
   assert.equal(await trained({ source: "phrases", passages, examples }), []);
+});
+
+test("a near copy of the relevant passage is no candidate, and no negative", async () => {
+  const copy = { id: "copy", title: "", text: `${PASSAGES[0]!.text} Reprinted.` };
+  const [example] = await trained({
+    ...{ source: "questions", passages: [...PASSAGES, copy], examples: QUESTIONS.slice(0, 1) },
+    retriever: async (examples, topK) =>
+      examples.map(() => ["copy", "p0", "p1", "p2"].slice(0, topK)),
+  });
+  assert.equal(idsOf(example!), ["p0", "p1"]);
+  assert.equal(example!.copies, ["copy"]);
+  const other = { ...example!, passages: [copy, PASSAGES[3]!], relevant: ["p3"], copies: [] };
+  const [relevance] = stepRelevance([example!, other]);
+  assert.equal(relevance, { positives: [0], notNegatives: [copy] });
 });
 
 test("a huge document is read from its beginning", async () => {
