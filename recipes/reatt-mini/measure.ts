@@ -30,7 +30,8 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/examples/training-questions.ts";
-import { recallOf } from "../../src/training/run/evaluate.ts";
+import { reciprocalRank } from "../../src/training/run/measured-set.ts";
+import { measuresOf } from "../../src/training/run/records.ts";
 
 const { values } = parseArgs({
   options: {
@@ -162,7 +163,11 @@ async function measure(directory: string): Promise<void> {
       hybrid,
     },
   );
-  const recall = recallOf(questions, found);
+  const recall = measuresOf({
+    reciprocalRanks: found.map((hits, i) =>
+      reciprocalRank(hits, ({ id }) => id === questions[i]!.passageId),
+    ),
+  });
   const isRead = (_: unknown, i: number): boolean => i % Number(values.every) === 0;
   const read = questions.filter(isRead);
   const lines = await answerAll(model, index, read, found.filter(isRead), hybrid);

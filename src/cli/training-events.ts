@@ -92,8 +92,6 @@ function lineOf(event: LineEvent): string | undefined {
       return engineLine(event);
     case "stage":
       return `${event.name} …`;
-    case "reduction":
-      return `step ${event.step}: retrieval fell; continuing from step ${event.restored} at half the learning rate`;
     case "refresh":
       return `step ${event.step}: the candidates are now from the model of step ${event.snapshot}`;
     case "evaluation": {

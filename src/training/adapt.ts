@@ -34,13 +34,13 @@ import {
 import { withModelFolder } from "./options/model-folder.ts";
 import { checkDecisions, findRun, removeCheckpoint } from "./run/checkpoint.ts";
 import type { TrainingEvent } from "./run/events.ts";
+import { verdictOf } from "./run/records.ts";
 import { withSteps } from "./run/run.ts";
 import { decisionsOf } from "./run/run-plan.ts";
 import { runTraining } from "./run/run-training.ts";
 import { saveModel } from "./run/save-model.ts";
 import { readStartingModel, startingParameters } from "./run/starting-parameters.ts";
 import type { TimeBudget } from "./run/time-budget.ts";
-import { verdictOf } from "./run/verdict.ts";
 
 export type { AdaptationResult } from "./adaptation/result.ts";
 
@@ -56,10 +56,9 @@ export type AdaptationEvent =
  *
  * It first yields a plan with estimates of time, memory and disk space. With `dryRun` it returns
  * then, and writes nothing. Otherwise it trains (see `train`: log, report, checkpoints, `resume`)
- * and measures retrieval on held-out examples. When retrieval falls, it halves the learning rate
- * and continues from the best step. Training ends early if a loss is not finite, or if retrieval
- * falls after three reductions. The model that retrieves best is saved, which may be the original
- * model. At the end it writes a model card, and an index of the corpus to `out/index`, and deletes
+ * and measures retrieval on held-out examples. Training ends early if a loss is not finite, or if
+ * retrieval is clearly below its best in three measurements in a row. The model that retrieves best
+ * is saved, which may be the original model. At the end it writes a model card, and an index of the corpus to `out/index`, and deletes
  * the checkpoint unless `keepCheckpoint` is set.
  *
  * With `minutes`, it ends after that time: it measures how long steps and measurements take, and

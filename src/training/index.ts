@@ -52,9 +52,9 @@ export {
 export type { PruningTrainingOptions } from "./pruning/options.ts";
 export { type PruningTrainingResult, trainPruning } from "./pruning/train-pruning.ts";
 export type { ReportSample, SampleReply } from "./report/samples.ts";
-export type { HybridMeasures } from "./run/evaluate.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";
-export type { MonitorOutcome } from "./run/retrieval-monitor.ts";
+export type { MonitorOutcome } from "./run/records.ts";
+export type { HybridMeasures } from "./run/run-log.ts";
 export type { SalientSpan, Tagger } from "./salient-spans/index.ts";
 export { train } from "./train.ts";
 export { openTrainer, type Trainer, type TrainerOptions } from "./trainer.ts";

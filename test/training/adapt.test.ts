@@ -88,41 +88,29 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
   assert.is.not(found!.score, (await adapted.retrieve(question, opened))[0]!.score);
 });
 
-test("a run whose retrieval falls at every rate ends, and the original model is kept", async () => {
+test("a run whose retrieval stays below the start ends, and the original model is kept", async () => {
   const options = { model, corpus, out: at("fallen"), data: files.data, dev: files.data };
-  const events: AdaptationEvent[] = [];
-  const result = await finish(
-    adapt({ ...options, ...SMALL, steps: 20, learningRate: 3 }),
-    (event) => events.push(event),
-  );
+  const result = await finish(adapt({ ...options, ...SMALL, steps: 20, learningRate: 3 }));
   const { training } = result as AdaptationResult;
   const { monitor, step, finished } = training!;
   assert.ok(monitor!.before.mrr! > 0.5);
   assert.ok(finished && step < 20);
   assert.equal([monitor!.step, monitor!.questions], [0, 12]);
-  const { reductions } = monitor!;
-  assert.equal([reductions.length, reductions[0]], [3, 2]);
-  assert.equal(
-    events.filter(({ type }) => type === "reduction"),
-    reductions.map((step) => ({ type: "reduction", step, restored: 0 })),
-  );
   assert.equal(monitor!.after, monitor!.before);
   for (const name of ["model.safetensors", "config.json", "spiece.model"])
     assert.ok(readFileSync(at("fallen", name)).equals(readFileSync(join(model, name))), name);
   assert.match(
     readFileSync(at("fallen", "README.md"), "utf8"),
-    /after step \d+: retrieval fell again after 3 reductions of the learning rate; this is the model/,
+    /after step \d+: retrieval fell in 3 measurements in a row; this is the model/,
   );
-  const metrics = readFileSync(at("fallen", "metrics.jsonl"), "utf8");
-  assert.match(metrics, /"step":2,"restored":0/);
   assert.ok(existsSync(at("fallen", "index")));
   assert.not.ok(existsSync(at("fallen", "checkpoint")));
 });
 
-test("with reductions, an interrupted and resumed run has the bits of an uninterrupted one", async () => {
-  const options = { model, corpus, data: files.data, dev: files.data, ...SMALL, learningRate: 3 };
+test("an interrupted and resumed run has the bits of an uninterrupted one", async () => {
+  const options = { model, corpus, data: files.data, dev: files.data, ...SMALL };
   const kept = { ...options, steps: 7, keepCheckpoint: true };
-  for (const stop of [3, 4, 6]) {
+  for (const stop of [3, 4]) {
     const out = at(`stopped-${stop}`);
     const abort = new AbortController();
     await finish(adapt({ ...kept, out, signal: abort.signal }), (event) => {

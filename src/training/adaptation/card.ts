@@ -13,7 +13,7 @@ import { cardEntries } from "../../options/records.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { ADAPT_OPTIONS, type AdaptRequest } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
-import { verdictOf } from "../run/verdict.ts";
+import { verdictOf } from "../run/records.ts";
 import type { AdaptationPlan } from "./plan.ts";
 import { FILES } from "./record.ts";
 
@@ -77,12 +77,7 @@ const INDEX = "Its index of that corpus is in `index`.";
 
 const ending = ({ step, failure, monitor }: TrainingResult): string =>
   `after step ${step}${failure ? `: ${failure}` : ""}; ` +
-  `this is the model of step ${monitor?.step ?? (failure ? 0 : step)}${reduced(monitor)}`;
-
-const reduced = (monitor: TrainingResult["monitor"]): string =>
-  monitor && monitor.reductions.length > 0
-    ? `; the learning rate was halved after step ${monitor.reductions.join(", ")}`
-    : "";
+  `this is the model of step ${monitor?.step ?? (failure ? 0 : step)}`;
 
 function figures({ monitor }: TrainingResult): string {
   if (!monitor) return "There were too few examples to hold some out for measurements.";

@@ -25,8 +25,6 @@ export interface TrainingStep {
   readonly objectives: readonly Objective[];
   /** Counts from 1. */
   readonly step: number;
-  /** Updates since the moments were 0, with this one. Default: `step`. */
-  readonly updates?: number | undefined;
   readonly learningRate: number;
   /** Determines the dropout, together with `step`. */
   readonly key: string;
@@ -96,7 +94,7 @@ export function trainingEngine(
       await backend.read(scalars.keys());
       return scalars;
     },
-    async step({ examples, objectives, step, updates = step, learningRate, key, preBatch = 0 }) {
+    async step({ examples, objectives, step, learningRate, key, preBatch = 0 }) {
       backend.clearGradients();
       const earlier = queue?.entries.filter((entry) => entry.step >= step - preBatch);
       const onKeys = queue && ((keys: Omit<StepKeys, "step">) => queue.add({ step, ...keys }));
@@ -107,7 +105,7 @@ export function trainingEngine(
       });
       const norms = await optimizer.gradientNorms();
       if ([loss, norms.main, norms.apart].every(Number.isFinite))
-        await optimizer.update({ step: updates, learningRate, norms });
+        await optimizer.update({ step, learningRate, norms });
       return { loss, terms, gradientNorm: norms.main };
     },
     async restart(values) {

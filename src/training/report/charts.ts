@@ -41,7 +41,7 @@ const EVALUATIONS: readonly Definition[] = [
   {
     title: "Mean reciprocal rank",
     meaning: (questions) =>
-      `Mean of 1 / rank of the first relevant passage over the ${questions}, by the model and by hybrid search. The model's chooses the step that is kept.`,
+      `Mean of 1 / rank of the first relevant passage over the ${questions}, by the model and by hybrid search.`,
     unit: "share",
     has: oneOf("mrr", "hybrid/mrr"),
   },
@@ -110,8 +110,7 @@ const STATE: readonly Definition[] = [
   },
   {
     title: "Learning rate",
-    meaning:
-      "Linear warm-up, then linear decay to 0. It is halved when retrieval of the monitored examples falls.",
+    meaning: "Linear warm-up, then linear decay to 0.",
     unit: "number",
     has: oneOf("learningRate"),
   },

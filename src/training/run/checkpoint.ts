@@ -51,9 +51,8 @@ const description: z.ZodType<RunCheckpoint> = z.strictObject({
     .array(
       z.strictObject({
         step: z.int().nonnegative(),
-        last: z.int().nonnegative().optional(),
+        last: z.int().nonnegative(),
         monitorSteps: z.int().positive().optional(),
-        restored: z.int().nonnegative().optional(),
       }),
     )
     .optional(),

@@ -1,4 +1,4 @@
-/** The current model of a run with an index of the corpus. */
+/** The current model of a run with an index. */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,13 +7,14 @@ import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Provider } from "../../tensor/session.ts";
+import type { Passage } from "../../text/passage.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { CandidateRetriever } from "../examples/candidates.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { Run } from "./run.ts";
 import { saveModel } from "./save-model.ts";
 
-/** Where a model is, and how it indexes the corpus. */
+/** Where a model is, and how it indexes passages. */
 export interface IndexingOptions {
   /** The folder of `model`; the index is written to `index`. */
   readonly location: string;
@@ -22,25 +23,32 @@ export interface IndexingOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Uses a model with its index, which took some seconds to build. */
+type Use<Event, Result> = (
+  model: ReAtt,
+  index: TokenIndex,
+  seconds: number,
+) => AsyncGenerator<Event, Result>;
+
 /** Saves `parameters` as a model beside the checkpoint, then does as `withIndexedModel`. */
 export async function* withCurrentModel<Event, Result>(
   { out, model, config, batch, device, signal }: Run,
   parameters: ReadonlyMap<string, ParameterState>,
-  corpus: Corpus,
-  use: (model: ReAtt, index: TokenIndex) => AsyncGenerator<Event, Result>,
+  source: Corpus | readonly Passage[],
+  use: Use<Event, Result>,
 ): AsyncGenerator<Event | ProgressEvent, Result> {
-  const location = join(out, "checkpoint");
+  const location = join(out, "checkpoint", ...("file" in source ? [] : ["monitor"]));
   await saveModel(join(location, "model"), config, parameters, model);
   const { maxPassageTokens } = batch;
   const { provider } = device;
-  return yield* withIndexedModel(corpus, { location, maxPassageTokens, provider, signal }, use);
+  return yield* withIndexedModel(source, { location, maxPassageTokens, provider, signal }, use);
 }
 
-/** Loads a model, indexes the corpus unless there is an index, and calls `use` with both. */
+/** Loads a model, indexes the passages unless there is an index, and calls `use` with both. */
 export async function* withIndexedModel<Event, Result>(
-  corpus: Corpus,
+  source: Corpus | readonly Passage[],
   options: IndexingOptions,
-  use: (model: ReAtt, index: TokenIndex) => AsyncGenerator<Event, Result>,
+  use: Use<Event, Result>,
 ): AsyncGenerator<Event | ProgressEvent, Result> {
   const { location, provider } = options;
   const directory = join(location, "index");
@@ -49,24 +57,29 @@ export async function* withIndexedModel<Event, Result>(
     if (error instanceof InputError) return undefined; // none, or one of an earlier model
     throw error;
   });
-  await using index = existing ?? (yield* indexCorpus(corpus, options, model, directory));
-  return yield* use(model, index);
+  const start = performance.now();
+  await using index = existing ?? (yield* indexPassages(source, options, model, directory));
+  return yield* use(model, index, (performance.now() - start) / 1000);
 }
 
-async function* indexCorpus(
-  corpus: Corpus,
+async function* indexPassages(
+  source: Corpus | readonly Passage[],
   { maxPassageTokens, signal }: IndexingOptions,
   model: ReAtt,
   directory: string,
 ): AsyncGenerator<ProgressEvent, TokenIndex> {
   await rm(directory, { recursive: true, force: true });
-  yield { type: "stage", name: "indexing the corpus", total: corpus.size };
+  const isCorpus = "file" in source;
+  const [name, total] = isCorpus
+    ? ["indexing the corpus", source.size]
+    : ["indexing passages", source.length];
+  yield { type: "stage", name, total };
   return yield* reporting<ProgressEvent, TokenIndex>((report) =>
-    model.index(corpus.passages(), {
+    model.index(isCorpus ? source.passages() : source, {
       directory,
       bits: 32, // training needs the exact ranking
       maxPassageTokens,
-      signal,
+      signal: isCorpus ? signal : undefined,
       onProgress: ({ passages }) => report({ type: "progress", done: passages }),
     }),
   );

@@ -5,8 +5,8 @@ import type { ProgressEvent } from "../../io/progress.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import type { EngineEvent } from "../engine/open-engine.ts";
 import type { ReportSample } from "../report/report.ts";
-import type { HybridMeasures } from "./evaluate.ts";
-import type { MonitorOutcome } from "./retrieval-monitor.ts";
+import type { MonitorOutcome } from "./records.ts";
+import type { HybridMeasures } from "./run-log.ts";
 
 /** What `train` and `adapt` yield while they run. */
 export type TrainingEvent =
@@ -31,8 +31,6 @@ export type TrainingEvent =
       /** Whether the model is the best so far. It is then saved. */
       readonly best: boolean;
     }
-  /** Retrieval fell: training continues with the weights of step `restored` at half the rate. */
-  | { readonly type: "reduction"; readonly step: number; readonly restored: number }
   /** From step `step` on, the candidates are those of the model after `snapshot` steps. */
   | { readonly type: "refresh"; readonly step: number; readonly snapshot: number }
   | { readonly type: "checkpoint"; readonly step: number; readonly directory: string };
@@ -57,6 +55,6 @@ export interface TrainingResult {
   readonly after?: Measures | undefined;
   /** Some questions with what was retrieved and answered before and after. */
   readonly samples: readonly ReportSample[];
-  /** Measures of the retrieval monitor, if the run has one. */
+  /** Measures on held-out examples, if the run has some. */
   readonly monitor?: MonitorOutcome | undefined;
 }

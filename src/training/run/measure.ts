@@ -1,113 +1,238 @@
 /** Measures the current model during a run, and saves it if it is the best. */
 
+import { exactMatch, f1 } from "../../evaluation/answers.ts";
 import { reporting } from "../../io/progress.ts";
+import { TOKEN_WEIGHTS } from "../../model/parameter-names.ts";
+import type { ReAtt } from "../../reatt.ts";
+import { DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
+import {
+  combineScores,
+  type HybridScores,
+  hybridScores,
+  MIN_CANDIDATES,
+  robustLambda,
+} from "../../retrieval/hybrid.ts";
+import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import { writeBestWeights } from "./best-weights.ts";
+import type { MonitorQuestion } from "../examples/training-data.ts";
+import type { SampleReply } from "../report/report.ts";
 import { withCurrentModel } from "./current-model.ts";
-import type { DevSet } from "./dev.ts";
 import { divergedParameter } from "./divergence.ts";
-import { type DevResult, evaluateOnDev } from "./evaluate.ts";
 import type { TrainingEvent } from "./events.ts";
+import { idsOf, isRelevant, type MeasuredSet, reciprocalRank } from "./measured-set.ts";
 import {
   bestOf,
-  type MeasuredRetrieval,
-  type MonitorRecord,
-  measureRetrieval,
+  DEPTH,
+  isBelow,
+  type Measurement,
+  type MeasurementRecord,
   measuresOf,
-  type RetrievalMonitor,
-  sampleQuestions,
-  writeMonitorRecords,
-} from "./retrieval-monitor.ts";
-import { atLeastAsGood, bestEvaluation } from "./run-log.ts";
+  writeRecords,
+} from "./records.ts";
 import type { RunState } from "./run-state.ts";
 import { saveModel } from "./save-model.ts";
+import type { MeasurementSeconds } from "./time-budget.ts";
+
+type Parameters = ReadonlyMap<string, ParameterState>;
+
+/** Passages that a dev question is answered from. */
+const PASSAGES_READ = 10;
+/** Held-out examples that the report shows, and the passages of each. */
+const SAMPLES = 6;
+const SAMPLE_PASSAGES = 3;
 
 /**
- * Measures retrieval on the monitor set, unless this step is measured already. The saved model
- * stores its weights of hybrid search.
+ * Measures the current model, unless this step is measured already. The best model is saved with its
+ * weights of hybrid search.
  */
-export async function* monitorRetrieval(state: RunState): AsyncGenerator<TrainingEvent> {
-  const { run, monitor, step, monitorRecords } = state;
-  if (!monitor || monitorRecords.at(-1)?.step === step) return;
-  const parameters = await usableParameters(state);
-  if (!parameters) return;
-  const measured = yield* measureRetrieval(run, parameters, monitor);
-  yield* recordMeasurement(state, monitor, parameters, measured);
+export async function* measure(state: RunState): AsyncGenerator<TrainingEvent> {
+  const { set, step, records } = state;
+  if (!set || records.at(-1)?.step === step) return;
+  const parameters = await state.engine.parameters();
+  state.diverged = divergedParameter(parameters, step);
+  if (state.diverged !== undefined) return;
+  const measured = yield* measureParameters(state, set, parameters);
+  yield* addRecord(state, parameters, measured);
 }
 
-/** Records what was measured of `parameters`, the present ones, and saves them if they are best. */
-export async function* recordMeasurement(
+/**
+ * Takes the token weights that come with the data, unless retrieval with them is clearly worse.
+ * This is then the first step of the run: it takes the place of an update by gradients.
+ *
+ * Real questions gain from them on most collections (docs/experiments/adaptation.md). Examples made
+ * from documents, which most held-out ones are, gain less: all their words stand in a passage.
+ */
+export async function* tryTokenWeights(state: RunState): AsyncGenerator<TrainingEvent> {
+  const { engine, data, set, records } = state;
+  const before = records.at(-1); // none if a parameter is too large to compute with
+  if (!data.tokenWeights || !set || !before) return;
+  yield { type: "stage", name: "counting tokens" };
+  const parameters = await engine.parameters();
+  const weights = { ...parameters.get(TOKEN_WEIGHTS)!, value: await data.tokenWeights() };
+  const weighed = new Map(parameters).set(TOKEN_WEIGHTS, weights);
+  const measured = yield* measureParameters(state, set, weighed);
+  if (isBelow(measured.measurement, before)) return;
+  await engine.restart(new Map([...weighed].map(([name, { value }]) => [name, value])));
+  state.step++;
+  yield* addRecord(state, weighed, measured, true);
+}
+
+/** What was measured, what it took, and the answers to the questions that were answered. */
+interface Measured {
+  readonly measurement: Measurement;
+  readonly seconds: MeasurementSeconds;
+  readonly answered: readonly MonitorQuestion[];
+  readonly replies: readonly SampleReply[];
+}
+
+/** Records what was measured of the present parameters, and saves them if they are best. */
+async function* addRecord(
   state: RunState,
-  monitor: RetrievalMonitor,
-  parameters: ReadonlyMap<string, ParameterState>,
-  { seconds, replies, ...measurement }: MeasuredRetrieval & Pick<MonitorRecord, "taken">,
+  parameters: Parameters,
+  { measurement, seconds, answered, replies }: Measured,
+  taken?: true,
 ): AsyncGenerator<TrainingEvent> {
-  const { run, step, monitorRecords, log } = state;
-  const record = { step, ...measurement };
-  monitorRecords.push(record);
-  const best = bestOf(monitorRecords) === record;
+  const { run, step, records, log } = state;
+  const record: MeasurementRecord = { step, ...measurement, ...(taken && { taken }) };
+  records.push(record);
+  const best = bestOf(records) === record;
   const { weights } = measurement.hybrid;
-  if (best) {
-    await saveModel(run.out, { ...run.config, hybrid: weights }, parameters, run.model);
-    await writeBestWeights(run.out, parameters);
-  }
-  await writeMonitorRecords(run.out, monitorRecords);
+  if (best) await saveModel(run.out, { ...run.config, hybrid: weights }, parameters, run.model);
+  await writeRecords(run.out, records);
   const measures = measuresOf(record);
   const hybrid = { weights, measures: measuresOf(measurement.hybrid) };
-  const shown = best ? sampleQuestions(monitor) : [];
-  const result = { measures, hybrid, replies };
-  await log.evaluation(step, result, shown, bestOf(monitorRecords).step);
+  const shown = best || measurement.exactMatch ? answered : [];
+  await log.evaluation(step, { measures, hybrid, replies }, shown, bestOf(records).step);
   yield { type: "evaluation", step, measures, hybrid, best };
   state.durations = seconds;
 }
 
-/**
- * Measures the model on dev before and after each iteration, unless this step is measured already.
- */
-export async function* evaluate(state: RunState): AsyncGenerator<TrainingEvent> {
-  const { run, dev, log, step } = state;
-  const isBetweenIterations = step % run.schedule.steps === 0;
-  const isMeasured = log.evaluations().some((evaluation) => evaluation.step === step);
-  if (!dev || !isBetweenIterations || isMeasured) return;
-  const parameters = await usableParameters(state);
-  if (!parameters) return;
-  const result = yield* answerDev(state, dev, parameters);
-  const previous = bestEvaluation(log.evaluations());
-  const best = step > 0 && (!previous || atLeastAsGood(result.measures, previous.measures));
-  const { measures, hybrid } = result;
-  const saved = { ...run.config, hybrid: hybrid.weights };
-  if (best) await saveModel(run.out, saved, parameters, run.model);
-  await log.evaluation(step, result, dev.questions, best ? step : previous?.step);
-  yield { type: "evaluation", step, measures, hybrid, best };
-}
-
-function answerDev(
+/** Measures `parameters` as a model, with an index of the passages. */
+async function* measureParameters(
   { run, corpus }: RunState,
-  { questions, lexical }: DevSet,
-  parameters: ReadonlyMap<string, ParameterState>,
-): AsyncGenerator<TrainingEvent, DevResult> {
-  return withCurrentModel<TrainingEvent, DevResult>(
+  set: MeasuredSet,
+  parameters: Parameters,
+): AsyncGenerator<TrainingEvent, Measured> {
+  yield { type: "stage", name: "measuring retrieval" };
+  const start = performance.now();
+  const isDev = set.passages === undefined;
+  // An interrupted run completes a measurement of held-out examples, and then saves a checkpoint.
+  const signal = isDev ? run.signal : undefined;
+  return yield* withCurrentModel<TrainingEvent, Measured>(
     run,
     parameters,
-    corpus,
-    async function* (model, index) {
-      yield { type: "stage", name: "answering dev questions", total: questions.length };
-      return yield* reporting((report) =>
-        evaluateOnDev(model, index, questions, {
-          lexical,
-          signal: run.signal,
-          onProgress: (done) => report({ type: "progress", done }),
-        }),
+    set.passages ?? corpus,
+    async function* (model, index, indexSeconds) {
+      const measurement = await measureRetrieval(model, index, set, signal);
+      const answered = isDev ? set.questions : sampleQuestions(set.questions);
+      const topK = Math.min(isDev ? PASSAGES_READ : SAMPLE_PASSAGES, index.passageCount);
+      yield { type: "stage", name: "answering questions", total: answered.length };
+      const replies = yield* reporting<TrainingEvent, SampleReply[]>((report) =>
+        answersOf(model, index, answered, { topK, signal }, (done) =>
+          report({ type: "progress", done }),
+        ),
       );
+      return {
+        measurement: isDev ? { ...measurement, ...answerScores(answered, replies) } : measurement,
+        seconds: { measurement: (performance.now() - start) / 1000, index: indexSeconds },
+        answered,
+        replies,
+      };
     },
   );
 }
 
-/** The parameters, or undefined if one is too large to compute with, which ends the run. */
-async function usableParameters(
-  state: RunState,
-): Promise<ReadonlyMap<string, ParameterState> | undefined> {
-  const parameters = await state.engine.parameters();
-  state.diverged = divergedParameter(parameters, state.step);
-  return state.diverged === undefined ? parameters : undefined;
+/**
+ * Searches with the model alone, and by hybrid search: as `hybridSearch` does, with the lambda of
+ * the highest mean reciprocal rank (`robustLambda`), near the one that the model stores, if any. k1
+ * and b are those of the model, or BM25's defaults: too few questions are measured to choose them
+ * too.
+ */
+async function measureRetrieval(
+  model: ReAtt,
+  index: TokenIndex,
+  { questions, lexical }: MeasuredSet,
+  signal: AbortSignal | undefined,
+): Promise<Measurement> {
+  const texts = questions.map(({ question }) => question);
+  const topK = Math.min(DEPTH, index.passageCount);
+  const retrieved = await model.retrieve(texts, index, { topK, hybrid: false, signal });
+  const { k1, b } = model.config.hybrid ?? DEFAULT_PARAMETERS;
+  const vectors = await model.encodeQuestions(texts, { signal });
+  const dense = await index.rankings(vectors, { topK: MIN_CANDIDATES, signal });
+  const unions: { union: HybridScores; relevant: ReadonlySet<string> }[] = [];
+  for (const [i, text] of texts.entries()) {
+    const lists = { lexical: lexical.rank(text, MIN_CANDIDATES, { k1, b }), dense: dense[i]! };
+    const question = { text, vectors: vectors[i]! };
+    const union = await hybridScores(index, lexical, question, lists, { k1, b });
+    unions.push({ union, relevant: await relevantAmong(questions[i]!, index, union.ordinals) });
+  }
+  const lambda = robustLambda(
+    unions,
+    (ranking, { relevant }) => reciprocalRank(idsOf(ranking, lexical), (id) => relevant.has(id)),
+    model.config.hybrid?.lambda,
+  );
+  return {
+    reciprocalRanks: retrieved.map((hits, i) =>
+      reciprocalRank(hits, (hit) => isRelevant(questions[i]!, hit)),
+    ),
+    hybrid: {
+      weights: { lambda, k1, b },
+      reciprocalRanks: unions.map(({ union, relevant }) => {
+        const ids = idsOf(combineScores(union, lambda), lexical).slice(0, DEPTH);
+        return reciprocalRank(ids, (id) => relevant.has(id));
+      }),
+    },
+  };
 }
+
+/** The ids of the passages that are relevant, as far as some ordinals have them. */
+async function relevantAmong(
+  question: MonitorQuestion,
+  index: TokenIndex,
+  ordinals: Uint32Array,
+): Promise<ReadonlySet<string>> {
+  if (question.relevant.length > 0) return new Set(question.relevant);
+  const passages = await index.passages([...ordinals]);
+  return new Set(passages.filter((one) => isRelevant(question, one)).map(({ id }) => id));
+}
+
+/** Some questions, from all parts of the set. */
+function sampleQuestions(questions: readonly MonitorQuestion[]): MonitorQuestion[] {
+  const count = Math.min(SAMPLES, questions.length);
+  return Array.from(
+    { length: count },
+    (_, i) => questions[Math.floor((i * questions.length) / count)]!,
+  );
+}
+
+/** What the model alone answers, whatever weights of hybrid search its configuration has. */
+async function answersOf(
+  model: ReAtt,
+  index: TokenIndex,
+  questions: readonly MonitorQuestion[],
+  options: { readonly topK: number; readonly signal: AbortSignal | undefined },
+  onProgress: (questions: number) => void,
+): Promise<SampleReply[]> {
+  const texts = questions.map(({ question }) => question);
+  const replies: SampleReply[] = [];
+  const reading = { ...options, hybrid: false, minimumConfidence: 0 };
+  for await (const { answer, passages } of model.answer(texts, index, reading)) {
+    replies.push({
+      answer,
+      passages: passages.map(({ id, title, text, score }) => ({ id, title, text, score })),
+    });
+    onProgress(replies.length);
+  }
+  return replies;
+}
+
+const answerScores = (
+  questions: readonly MonitorQuestion[],
+  replies: readonly SampleReply[],
+): Record<"exactMatch" | "f1", number[]> => ({
+  exactMatch: questions.map(({ answers = [] }, i) =>
+    Number(exactMatch(replies[i]!.answer, answers)),
+  ),
+  f1: questions.map(({ answers = [] }, i) => f1(replies[i]!.answer, answers)),
+});

@@ -7,6 +7,7 @@ import type { Measures } from "../../evaluation/measures.ts";
 import { modelTitle } from "../../hub/model-title.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
 import { replaceFile } from "../../io/replace-file.ts";
+import type { HybridWeights } from "../../model/config.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import { MASK } from "../examples/example.ts";
 import { objectivesOf } from "../objectives/index.ts";
@@ -20,10 +21,8 @@ import {
   writeReport,
 } from "../report/report.ts";
 import type { RunCheckpoint } from "./checkpoint.ts";
-import type { DevResult, HybridMeasures } from "./evaluate.ts";
 import type { Run } from "./run.ts";
 import { decisionsOf } from "./run-plan.ts";
-import type { ScheduleChange } from "./schedule.ts";
 
 /** Questions shown in the report. */
 const SAMPLES = 20;
@@ -41,31 +40,18 @@ export interface StepRecord {
   readonly headWeights: readonly number[] | undefined;
 }
 
-/** Measures on dev after `step` steps. */
-export interface Evaluation {
-  readonly step: number;
+/** Hybrid search with the weights that fit the model. */
+export interface HybridMeasures {
+  readonly weights: HybridWeights;
   readonly measures: Measures;
 }
 
-/**
- * The measures that select the best model: each decides if those before it are equal. Exact match
- * comes first because a model can answer without a relevant passage.
- */
-const CRITERIA = ["exactMatch", "recall@1", "f1"] as const;
-
-export function atLeastAsGood(measures: Measures, others: Measures): boolean {
-  const decisive = CRITERIA.find((name) => measures[name] !== others[name]);
-  return decisive === undefined || measures[decisive]! > others[decisive]!;
-}
-
-/** The evaluation of the best trained model; of equal ones the last. */
-export function bestEvaluation(evaluations: readonly Evaluation[]): Evaluation | undefined {
-  return evaluations
-    .filter(({ step }) => step > 0)
-    .reduce<Evaluation | undefined>(
-      (best, next) => (!best || atLeastAsGood(next.measures, best.measures) ? next : best),
-      undefined,
-    );
+/** An evaluation of the model alone, and by hybrid search. */
+export interface Evaluation {
+  readonly measures: Measures;
+  readonly hybrid: HybridMeasures;
+  /** The answers to the questions that the report can show. */
+  readonly replies: readonly SampleReply[];
 }
 
 /** A question that the report can show. */
@@ -84,6 +70,8 @@ export interface RunDescription {
   /** How the kept model is chosen; undefined if it is the last one. */
   readonly selection?: Selection | undefined;
   readonly baseline?: Baseline | undefined;
+  /** The step of the best model so far, of a resumed run. */
+  readonly keptStep?: number | undefined;
 }
 
 /** What a complete run brought. */
@@ -99,16 +87,12 @@ export interface RunLog extends AsyncDisposable {
   step(record: StepRecord): Promise<void>;
   evaluation(
     step: number,
-    result: DevResult,
+    evaluation: Evaluation,
     questions: readonly AskedQuestion[],
-    bestStep?: number,
+    bestStep: number,
   ): Promise<void>;
-  /** The learning rate is reduced after a fall of retrieval. */
-  reduction(change: ScheduleChange): Promise<void>;
   /** The questions that the report shows. */
   samples(): readonly ReportSample[];
-  /** Evaluations on dev in the order of steps, with those before the run was resumed. */
-  evaluations(): readonly Evaluation[];
   /** Flushes the log to the disk. */
   sync(): Promise<void>;
   /** Writes the report again and returns its path. */
@@ -118,7 +102,7 @@ export interface RunLog extends AsyncDisposable {
 export async function openRunLog(
   run: Run,
   checkpoint: RunCheckpoint | undefined,
-  { kind, selection, baseline }: RunDescription,
+  { kind, selection, baseline, keptStep }: RunDescription,
 ): Promise<RunLog> {
   const start = performance.now();
   const started = new Date().toISOString();
@@ -126,11 +110,7 @@ export async function openRunLog(
   const seconds = (): number => before + (performance.now() - start) / 1000;
   await createOutputDirectory(join(run.out, "checkpoint"));
   const metrics = await openMetricsLog(join(run.out, "metrics.jsonl"), checkpoint?.step);
-  const evaluations = (): Evaluation[] =>
-    metrics.records
-      .filter((record) => "exactMatch" in record)
-      .map(({ step, seconds: _, ...metrics }) => ({ step, measures: modelMeasures(metrics) }));
-  let best: number | undefined = bestEvaluation(evaluations())?.step;
+  let best = keptStep;
   const samples = await openSamples(run, checkpoint !== undefined);
 
   const append = (record: MetricsRecord): Promise<void> =>
@@ -166,8 +146,6 @@ export async function openRunLog(
       await report(`Evaluated after step ${step}.`);
     },
     samples: () => samples.current(),
-    reduction: ({ step, restored }) => append({ step, restored: restored! }),
-    evaluations,
     sync: () => metrics.sync(),
     report,
     [Symbol.asyncDispose]: () => metrics[Symbol.asyncDispose](),
@@ -243,12 +221,6 @@ function hybridRecord({ weights, measures }: HybridMeasures): Record<string, num
   const entries = Object.entries({ lambda: weights.lambda, ...measures });
   return Object.fromEntries(entries.map(([name, value]) => [`${HYBRID_PREFIX}${name}`, value]));
 }
-
-/** The measures of the model alone. */
-const modelMeasures = (metrics: Readonly<Record<string, unknown>>): Measures =>
-  Object.fromEntries(
-    Object.entries(metrics).filter(([name]) => !name.startsWith(HYBRID_PREFIX)),
-  ) as Measures;
 
 const machine = (): string =>
   `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, Node ${process.versions.node}`;

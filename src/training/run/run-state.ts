@@ -7,12 +7,11 @@ import type { TrainingData } from "../examples/training-data.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import type { SnapshotExamples } from "./background-refresh.ts";
 import type { RunPlan } from "./checkpoint.ts";
-import type { DevSet } from "./dev.ts";
-import { isExhausted, MAX_REDUCTIONS } from "./fall.ts";
-import type { MonitorRecord, RetrievalMonitor } from "./retrieval-monitor.ts";
+import type { MeasuredSet } from "./measured-set.ts";
+import { fallOf, type MeasurementRecord } from "./records.ts";
 import type { Run } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
-import { currentOf, type ScheduleChange } from "./schedule.ts";
+import type { ScheduleChange } from "./schedule.ts";
 import type { MeasurementSeconds, TimeBudget } from "./time-budget.ts";
 
 export interface RunState {
@@ -25,14 +24,14 @@ export interface RunState {
   /** The pre-batch negatives of the next step; undefined without the option. */
   readonly queue: PreBatchQueue | undefined;
   readonly log: RunLog;
-  readonly dev: DevSet | undefined;
-  readonly monitor: RetrievalMonitor | undefined;
+  /** What the run is measured with, if anything. */
+  readonly set: MeasuredSet | undefined;
   /** Steps done, of all iterations. */
   step: number;
   /** The step of the last checkpoint. */
   savedStep: number | undefined;
-  /** Measurements of the retrieval monitor so far. */
-  readonly monitorRecords: MonitorRecord[];
+  /** Measurements so far. */
+  readonly records: MeasurementRecord[];
   /** Changes of the schedule so far, in the order of steps. */
   readonly changes: ScheduleChange[];
   /** Undefined if the run takes the time that its steps take. */
@@ -52,21 +51,18 @@ export interface RunState {
 /** The last step of the run, counted over all iterations. */
 export const lastStep = ({ run, changes }: RunState): number => {
   const { iterations, steps } = run.schedule;
-  return currentOf(changes, "last") ?? iterations * steps;
+  return changes.at(-1)?.last ?? iterations * steps;
 };
 
-/** Steps between two measurements of retrieval. */
-export const monitorSteps = ({ monitor, changes }: RunState): number =>
-  currentOf(changes, "monitorSteps") ?? monitor?.every ?? Infinity;
+/** Steps between two measurements. */
+export const monitorSteps = ({ set, changes }: RunState): number =>
+  changes.findLast((change) => change.monitorSteps)?.monitorSteps ?? set?.every ?? Infinity;
 
 export const isStopped = ({ run }: RunState): boolean => run.signal?.aborted === true;
 
 /** Why the run must end before its last step; otherwise undefined. */
-export const failureOf = ({ diverged, monitorRecords, changes }: RunState): string | undefined =>
-  diverged ??
-  (isExhausted(monitorRecords, changes)
-    ? `retrieval fell again after ${MAX_REDUCTIONS} reductions of the learning rate`
-    : undefined);
+export const failureOf = ({ diverged, records }: RunState): string | undefined =>
+  diverged ?? fallOf(records);
 
 /** Steps since the snapshot whose model found the candidates of the last step, if a model did. */
 export const stalenessOf = ({ examples, step }: RunState): number | undefined =>

@@ -17,7 +17,6 @@ import {
   openBackgroundRefresh,
   type SnapshotExamples,
 } from "./background-refresh.ts";
-import { fitToTime, reduceAfterFall, timeStep } from "./change-schedule.ts";
 import {
   checkPlan,
   findRun,
@@ -27,18 +26,20 @@ import {
   writeCheckpoint,
 } from "./checkpoint.ts";
 import { modelCandidates, withCurrentModel } from "./current-model.ts";
-import { type DevSet, openDevSet } from "./dev.ts";
 import { divergedLoss } from "./divergence.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
-import { evaluate, monitorRetrieval } from "./measure.ts";
+import { measure, tryTokenWeights } from "./measure.ts";
+import { type MeasuredSet, openMeasuredSet } from "./measured-set.ts";
 import {
-  openMonitor,
+  bestOf,
+  type MeasurementRecord,
+  measuresOf,
   outcomeOf,
-  type RetrievalMonitor,
-  readMonitorRecords,
-} from "./retrieval-monitor.ts";
+  readRecords,
+  verdictOf,
+} from "./records.ts";
 import type { Run } from "./run.ts";
-import { bestEvaluation, openRunLog, type RunDescription } from "./run-log.ts";
+import { openRunLog, type RunDescription } from "./run-log.ts";
 import { planOf } from "./run-plan.ts";
 import {
   failureOf,
@@ -49,21 +50,19 @@ import {
   stalenessOf,
 } from "./run-state.ts";
 import { saveModel } from "./save-model.ts";
-import { lastRestart, learningRateAt } from "./schedule.ts";
+import { learningRateAt } from "./schedule.ts";
 import { iterationStage, type Stage } from "./stages.ts";
 import { startingParameters } from "./starting-parameters.ts";
-import type { TimeBudget } from "./time-budget.ts";
-import { tryTokenWeights } from "./try-token-weights.ts";
-import { verdictOf } from "./verdict.ts";
+import { fitToTime, type TimeBudget, timeStep } from "./time-budget.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */
 const CHECKPOINT_SECONDS = 300;
 
 /**
- * Trains a model on `data`, iteration by iteration. If retrieval falls again and again, or a loss is
- * not finite, the run ends early with the best measured model.
+ * Trains a model on `data`, iteration by iteration. If retrieval stays below what it was, or a loss
+ * is not finite, the run ends early with the best measured model.
  *
- * @param budget ends the run in time. It needs a monitor and one iteration.
+ * @param budget ends the run in time. It needs held-out examples and one iteration.
  */
 export async function* runTraining(
   run: Run,
@@ -79,18 +78,16 @@ export async function* runTraining(
   const queue = preBatch > 0 ? openPreBatchQueue(preBatch) : undefined;
   const checkpoint = await resume(run, plan, parameters, queue);
   await createOutputDirectory(out);
-  const dev = await openDevSet(run, corpus);
-  const monitor = data.monitorSet && (await openMonitor(data.monitorSet, corpus, run.signal));
+  const set = await openMeasuredSet(run, data, corpus);
+  const step = checkpoint?.step ?? 0;
+  const records = checkpoint && set ? await readRecords(out, step) : [];
   const { trained, tau, optimizer } = run;
   const engineRun = { trained, tau, ...optimizer };
   await using engine = yield* openEngine(config, parameters, engineRun, run.device, queue);
-  await using log = await openRunLog(run, checkpoint, describeRun(run, data, dev, monitor));
-  const step = checkpoint?.step ?? 0;
-  const isMonitored = checkpoint !== undefined && monitor !== undefined;
+  await using log = await openRunLog(run, checkpoint, describeRun(run, data, set, records));
   const state: RunState = {
-    ...{ run, tokenizer, corpus, data, plan, engine, queue, log, dev, monitor, step, budget },
+    ...{ run, tokenizer, corpus, data, plan, engine, queue, log, set, records, step, budget },
     savedStep: checkpoint?.step,
-    monitorRecords: isMonitored ? await readMonitorRecords(out, step) : [],
     changes: [...(checkpoint?.schedule ?? [])],
     durations: undefined,
     stepSeconds: [],
@@ -100,40 +97,43 @@ export async function* runTraining(
   };
   await using refresh = await openRefresh(state);
 
-  yield* evaluate(state);
-  if (!checkpoint) {
-    yield* monitorRetrieval(state);
-    yield* tryTokenWeights(state);
-  }
+  if (isMeasured(state)) yield* measure(state);
+  if (!checkpoint) yield* tryTokenWeights(state);
   fitToTime(state, false); // perhaps no time is left to train
   yield* trainStages(state, refresh);
-  if (state.step === lastStep(state) && !isStopped(state)) yield* monitorRetrieval(state);
+  if (state.step === lastStep(state) && !isStopped(state)) yield* measure(state);
   return await finalise(state);
 }
 
-const KEPT_BY_MONITOR =
-  "the highest mean reciprocal rank (MRR) among the steps that are better than the start by more " +
-  "than a standard error, or else the start";
+/** The questions that choose the model of a run, and how. */
+const SELECTIONS = {
+  dev: {
+    what: "dev questions",
+    rule: "the highest exact match; of equal ones the higher R@1, then F1",
+  },
+  heldOut: {
+    what: "held-out examples",
+    rule:
+      "the highest mean reciprocal rank (MRR) among the steps that are better than the start by " +
+      "more than a standard error, or else the start",
+  },
+};
 
 /** How the report names the run, and the questions that choose its model. */
 function describeRun(
   { model }: Run,
   data: TrainingData,
-  dev: DevSet | undefined,
-  monitor: RetrievalMonitor | undefined,
+  set: MeasuredSet | undefined,
+  records: readonly MeasurementRecord[],
 ): RunDescription {
   const kind = data.kind ?? `Training of ${modelTitle(model)}`;
-  const { baseline } = dev ?? monitor ?? {};
-  const questions = (dev ?? monitor)?.questions.length;
-  if (questions === undefined) return { kind };
-  const selection = dev
-    ? {
-        questions,
-        what: "dev questions",
-        rule: "the highest exact match; of equal ones the higher R@1, then F1",
-      }
-    : { questions, what: "held-out examples", rule: KEPT_BY_MONITOR };
-  return { kind, baseline, selection };
+  if (!set) return { kind };
+  const selection = {
+    questions: set.questions.length,
+    ...SELECTIONS[set.passages ? "heldOut" : "dev"],
+  };
+  const keptStep = records.length > 0 ? bestOf(records).step : undefined;
+  return { kind, baseline: set.baseline, selection, keptStep };
 }
 
 /** Finds the checkpoint to resume from, and copies its state into `parameters` and `queue`. */
@@ -171,7 +171,6 @@ async function* trainStages(
     yield* trainStage(state, yield* nextStage(state), refresh);
     if (state.diverged !== undefined) return; // the last checkpoint is of a model that worked
     yield await save(state);
-    if (!isStopped(state) && !failureOf(state)) yield* evaluate(state);
   }
 }
 
@@ -214,17 +213,20 @@ async function* trainStage(
     if (refresh) state.examples = yield* refresh.examples(state.step);
     yield* trainStep(state, stage);
     if (state.diverged !== undefined) return;
-    const isMeasured = state.step % monitorSteps(state) === 0;
-    if (isMeasured) yield* monitorRetrieval(state);
+    const measured = isMeasured(state);
+    if (measured) yield* measure(state);
     if (state.diverged !== undefined) return;
-    if (isMeasured) yield* reduceAfterFall(state);
-    fitToTime(state, isMeasured);
-    if (!isMeasured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
+    fitToTime(state, measured);
+    if (!measured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
     yield await save(state);
     saved = performance.now();
     if (failureOf(state)) return;
   }
 }
+
+/** Whether the model of this step is measured. A stopped run measures dev when it is resumed. */
+const isMeasured = (state: RunState): boolean =>
+  state.step % monitorSteps(state) === 0 && !(isStopped(state) && !state.set?.passages);
 
 async function* trainStep(state: RunState, stage: Stage): AsyncGenerator<TrainingEvent> {
   const { run, engine, log, changes } = state;
@@ -233,16 +235,13 @@ async function* trainStep(state: RunState, stage: Stage): AsyncGenerator<Trainin
   const step = state.step - stage.first;
   const cycle = { first: stage.first, steps: stage.steps, peak, warmUp };
   const learningRate = learningRateAt(state.step + 1, cycle, changes);
-  const restart = lastRestart(changes);
   const losses = await engine.step({
     examples: stage.examples(step),
     objectives: stage.objectives(step),
     learningRate,
     step: state.step + 1,
-    updates: state.step + 1 - restart,
     key: stage.seed,
-    // An earlier iteration has other examples, and a restart has other weights.
-    preBatch: Math.min(run.batch.preBatch, step, state.step - restart),
+    preBatch: Math.min(run.batch.preBatch, step), // an earlier iteration has other examples
   });
   timeStep(state, (performance.now() - start) / 1000);
   state.diverged = divergedLoss(losses, state.step + 1);
@@ -282,17 +281,14 @@ async function save(state: RunState): Promise<TrainingEvent> {
 
 /** Saves the model unless a measurement did, writes the report, and returns the result. */
 async function finalise(state: RunState): Promise<TrainingResult> {
-  const { run, engine, dev, monitor, step, monitorRecords, log } = state;
+  const { run, engine, set, step, records, log } = state;
   const failure = failureOf(state);
   const complete = !failure && step === lastStep(state);
-  if (complete && !dev && !monitor)
-    await saveModel(run.out, run.config, await engine.parameters(), run.model);
+  if (complete && !set) await saveModel(run.out, run.config, await engine.parameters(), run.model);
   const reason = failure ? `: ${failure}` : "";
   const status = `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`;
-  const isMonitored = monitor !== undefined && monitorRecords.length > 0;
-  const outcome = isMonitored
-    ? outcomeOf(monitorRecords, monitor.baseline.measures, state.changes)
-    : undefined;
+  const isMonitored = set?.passages !== undefined && records.length > 0;
+  const outcome = isMonitored ? outcomeOf(records, set.baseline.measures) : undefined;
   const isOver = complete || failure !== undefined;
   // No gain: the model is the given one, not one that was read and written again.
   if (isOver && outcome?.step === 0 && !run.changesVectors && (await hasWeights(run.model)))
@@ -302,7 +298,7 @@ async function finalise(state: RunState): Promise<TrainingResult> {
     keptStep: outcome.step,
   };
   const report = await log.report(status, isOver ? end : undefined);
-  const evaluations = log.evaluations();
+  const [first] = set && !set.passages ? records : [];
   return {
     folder: run.out,
     report,
@@ -310,8 +306,8 @@ async function finalise(state: RunState): Promise<TrainingResult> {
     finished: isOver,
     failure,
     checkpoint: state.savedStep,
-    before: evaluations.find((evaluation) => evaluation.step === 0)?.measures,
-    after: bestEvaluation(evaluations)?.measures,
+    before: first && measuresOf(first),
+    after: first && records.length > 1 ? measuresOf(bestOf(records)) : undefined,
     samples: log.samples(),
     monitor: outcome,
   };

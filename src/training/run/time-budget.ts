@@ -4,6 +4,8 @@
  * after each measurement. The changes are recorded (schedule.ts), so a resumed run repeats them.
  */
 
+import { mean } from "../../math/mean.ts";
+import type { RunState } from "./run-state.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
 export interface TimeBudget {
@@ -22,9 +24,11 @@ export interface MeasurementSeconds {
 }
 
 /** The first steps of a process are slower: they compile the graphs of training. */
-export const WARM_UP_STEPS = 2;
+const WARM_UP_STEPS = 2;
 /** Steps after which the number of steps is computed for the first time. */
-export const CALIBRATION_STEPS = 6;
+const CALIBRATION_STEPS = 6;
+/** The mean duration of a step is that of the last ones: examples differ in length. */
+const TIMED_STEPS = 24;
 /** Share of the time that measurements may take, and their largest number. */
 const MONITOR_SHARE = 0.2;
 const MAX_MEASUREMENTS = 8;
@@ -32,7 +36,7 @@ const MAX_MEASUREMENTS = 8;
 const RESERVE = 0.03;
 
 /** Seconds that training and its measurements have left, without the index that follows. */
-export const trainingSeconds = (
+const trainingSeconds = (
   { secondsLeft, indexedAfter }: TimeBudget,
   { index }: MeasurementSeconds,
 ): number => (1 - RESERVE) * secondsLeft() - indexedAfter * index;
@@ -42,7 +46,7 @@ export const trainingSeconds = (
  *
  * @param step steps done
  */
-export function scheduleFor(
+function scheduleFor(
   budget: TimeBudget,
   { measurement, index, step: stepSeconds }: MeasurementSeconds & { readonly step: number },
   step: number,
@@ -53,4 +57,23 @@ export function scheduleFor(
   const left = seconds - measurements * measurement;
   const steps = Math.max(0, Math.floor(left / stepSeconds));
   return { step, last: step + steps, monitorSteps: Math.max(1, Math.ceil(steps / measurements)) };
+}
+
+/** Adds the duration of a step. */
+export function timeStep({ stepSeconds }: RunState, seconds: number): void {
+  stepSeconds.push(seconds);
+  if (stepSeconds.length > TIMED_STEPS) stepSeconds.shift();
+}
+
+/** After a few steps and each measurement: moves the last step to where the time ends. */
+export function fitToTime(state: RunState, isMeasured: boolean): void {
+  const { budget, changes, step, stepSeconds, durations, resumedAt } = state;
+  if (!budget || !durations) return;
+  if (trainingSeconds(budget, durations) < durations.measurement) {
+    changes.push({ step, last: step });
+    return;
+  }
+  if (!isMeasured && step !== resumedAt + CALIBRATION_STEPS) return;
+  const usual = stepSeconds.slice(stepSeconds.length > WARM_UP_STEPS ? WARM_UP_STEPS : 0);
+  changes.push(scheduleFor(budget, { ...durations, step: mean(usual) }, step));
 }

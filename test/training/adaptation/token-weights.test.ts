@@ -12,9 +12,9 @@ import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { type AdaptationEvent, adapt } from "../../../src/training/adapt.ts";
 import { countTokenWeights } from "../../../src/training/adaptation/token-weights.ts";
 import type { AdaptOptions } from "../../../src/training/options/adapt-options.ts";
-import { openMonitor } from "../../../src/training/run/retrieval-monitor.ts";
+import { tryTokenWeights } from "../../../src/training/run/measure.ts";
+import { openMonitorSet } from "../../../src/training/run/measured-set.ts";
 import type { RunState } from "../../../src/training/run/run-state.ts";
-import { tryTokenWeights } from "../../../src/training/run/try-token-weights.ts";
 import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
 import type { TinyChanges } from "../../support/tiny-model.ts";
@@ -104,19 +104,19 @@ async function tryWeights(name: string, weights: Float32Array, before?: readonly
   for (const [key, value] of await loadWeights(model, config)) states.get(key)!.value.set(value);
   const restarted: ReadonlyMap<string, Float32Array>[] = [];
   const questions = PASSAGES.map(({ id, title }) => ({ question: title, relevant: [id] }));
-  const monitor = await openMonitor(
+  const set = await openMonitorSet(
     { questions, passages: PASSAGES, every: 1 },
     { bm25: () => buildBm25(PASSAGES) },
   );
   const parts = {
-    ...{ monitor, step: 0, log: { evaluation: async () => {} } },
+    ...{ set, step: 0, log: { evaluation: async () => {} } },
     run: { out, model, config, batch: { maxPassageTokens: 60 }, device: {} },
     engine: {
       parameters: async () => states,
       restart: async (values: ReadonlyMap<string, Float32Array>) => restarted.push(values),
     },
     data: { tokenWeights: async () => weights },
-    monitorRecords: before ? [{ step: 0, reciprocalRanks: before }] : [],
+    records: before ? [{ step: 0, reciprocalRanks: before }] : [],
   };
   const run = parts as unknown as RunState;
   const types: string[] = [];
@@ -131,14 +131,14 @@ test("they are left out if retrieval is clearly worse, and taken if it is about 
   assert.not.ok(bad.types.includes("evaluation"));
   assert.equal([bad.restarted.length, bad.run.step], [0, 0]);
   const good = await tryWeights("good", counted, all(0));
-  const reached = good.run.monitorRecords.at(-1)!.reciprocalRanks;
+  const reached = good.run.records.at(-1)!.reciprocalRanks;
   const worst = reached.indexOf(Math.min(...reached));
   const same = await tryWeights("same", counted, reached.with(worst, 1)); // one question loses
   for (const { types, restarted, run } of [good, same]) {
     assert.ok(types.includes("evaluation"));
     assert.equal([restarted.length, run.step], [1, 1]);
     assert.equal([...restarted[0]!.get(TOKEN_WEIGHTS)!], [...counted]);
-    assert.is(run.monitorRecords.at(-1)!.taken, true);
+    assert.is(run.records.at(-1)!.taken, true);
   }
 });
 

@@ -7,32 +7,6 @@ const cycle = { first: 0, steps: 20, peak: 1, warmUp: 0.1 };
 const rates = (last: number, changes: readonly ScheduleChange[]): number[] =>
   Array.from({ length: last }, (_, i) => learningRateAt(i + 1, cycle, changes));
 
-test("a reduction halves the rate from the next step on, after a warm-up of five steps", () => {
-  const [before, after] = [rates(20, []), rates(20, [{ step: 8, restored: 4 }])];
-  assert.equal(after.slice(0, 8), before.slice(0, 8));
-  const shares = after.map((rate, i) => rate / before[i]!);
-  assertNear(
-    shares.slice(8, 14),
-    [1, 2, 3, 4, 5, 6].map((step) => (0.5 * step) / 6),
-    1e-12,
-  );
-  assertNear(shares.slice(14), Array(6).fill(0.5), 1e-12);
-  const twice = rates(20, [
-    { step: 2, restored: 0 },
-    { step: 8, restored: 0 },
-  ]);
-  assertNear(
-    twice.slice(14).map((rate, i) => rate / before[14 + i]!),
-    Array(6).fill(0.25),
-    1e-12,
-  );
-});
-
-test("a reduction lasts for the iterations that follow", () => {
-  const second = { first: 20, steps: 20, peak: 1, warmUp: 0.1 };
-  assert.is(learningRateAt(22, second, [{ step: 8, restored: 4 }]), 0.5);
-});
-
 test("a new end continues from the present rate, and falls to 0 after it", () => {
   const before = rates(20, []);
   for (const last of [12, 60]) {

@@ -1,0 +1,90 @@
+/**
+ * What a run is measured with: the questions of `--dev` on the whole corpus, which are also answered;
+ * or held-out examples on a small part of it.
+ */
+
+import { containsAnswer } from "../../evaluation/answers.ts";
+import { type Bm25, buildBm25 } from "../../retrieval/bm25/bm25.ts";
+import type { Ranking } from "../../retrieval/scoring/top-k.ts";
+import type { Passage } from "../../text/passage.ts";
+import type { Corpus } from "../examples/corpus.ts";
+import type { MonitorQuestion, MonitorSet, TrainingData } from "../examples/training-data.ts";
+import { readQuestionsAbout } from "../examples/training-questions.ts";
+import type { Baseline } from "../report/report.ts";
+import { DEPTH, measuresOf } from "./records.ts";
+import type { Run } from "./run.ts";
+
+export interface MeasuredSet extends Omit<MonitorSet, "passages"> {
+  /** The passages that are searched; undefined for the whole corpus, of the questions of `--dev`. */
+  readonly passages: readonly Passage[] | undefined;
+  /** BM25 over the passages, by their ordinals. */
+  readonly lexical: Bm25;
+  /** The measures of BM25. */
+  readonly baseline: Baseline;
+}
+
+/**
+ * Opens what a run is measured with; undefined if that is nothing.
+ *
+ * @throws {InputError} if the dev file cannot be read, or is about another corpus
+ */
+export async function openMeasuredSet(
+  { measurements: { dev, devQuestions }, schedule, signal }: Run,
+  { monitorSet }: TrainingData,
+  corpus: Corpus,
+): Promise<MeasuredSet | undefined> {
+  if (dev === undefined) return monitorSet && openMonitorSet(monitorSet, corpus, signal);
+  const read = (await readQuestionsAbout(corpus, dev, signal)).slice(0, devQuestions);
+  const questions = read.map(({ question, answers, passageId }) => ({
+    question,
+    answers,
+    relevant: passageId === undefined ? [] : [passageId],
+  }));
+  const lexical = await corpus.bm25();
+  const rankings = questions.map(({ question }) => lexical.rank(question, DEPTH));
+  const ofUnknown = rankings.filter((_, i) => questions[i]!.relevant.length === 0);
+  const texts = await corpus.pick(ofUnknown.flatMap((ranking) => idsOf(ranking, lexical)));
+  const ranks = rankings.map((ranking, i) =>
+    reciprocalRank(idsOf(ranking, lexical), (id) =>
+      isRelevant(questions[i]!, texts.get(id) ?? { id, text: "" }),
+    ),
+  );
+  const baseline = baselineOf(ranks);
+  return { questions, passages: undefined, every: schedule.steps, lexical, baseline };
+}
+
+/**
+ * Scores the passages of held-out examples by BM25, with the statistics of the whole corpus: the
+ * scores, and so the weights of hybrid search, depend on the size of the corpus.
+ */
+export async function openMonitorSet(
+  set: MonitorSet,
+  corpus: Pick<Corpus, "bm25">,
+  signal?: AbortSignal,
+): Promise<MeasuredSet> {
+  const lexical = await buildBm25(set.passages, { signal }, await corpus.bm25());
+  const ranks = set.questions.map(({ question, relevant }) =>
+    reciprocalRank(idsOf(lexical.rank(question, DEPTH), lexical), (id) => relevant.includes(id)),
+  );
+  return { ...set, lexical, baseline: baselineOf(ranks) };
+}
+
+const baselineOf = (reciprocalRanks: readonly number[]): Baseline => ({
+  name: "BM25",
+  measures: measuresOf({ reciprocalRanks }),
+});
+
+/** Whether a passage is known to be relevant or, if none is known, whether it contains an answer. */
+export const isRelevant = (
+  { relevant, answers = [] }: MonitorQuestion,
+  { id, text }: Pick<Passage, "id" | "text">,
+): boolean => (relevant.length > 0 ? relevant.includes(id) : containsAnswer(text, answers));
+
+export const idsOf = ({ ordinals }: Ranking, { ids }: Pick<Bm25, "ids">): string[] =>
+  Array.from(ordinals, (ordinal) => ids[ordinal]!);
+
+/** 1 / rank of the first relevant one; 0 if there is none. */
+export function reciprocalRank<T>(ranking: readonly T[], isFound: (one: T) => boolean): number {
+  const rank = ranking.findIndex(isFound);
+  return rank === -1 ? 0 : 1 / (rank + 1);
+}

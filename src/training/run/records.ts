@@ -1,0 +1,222 @@
+/**
+ * The measurements of a run, and what follows from them: which model is kept, and whether training
+ * goes on. In the paper, a RAG model trained end to end fell to an nDCG@10 of 0 on BioASQ (ReAtt,
+ * section 6).
+ */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Measures } from "../../evaluation/measures.ts";
+import { replaceFile } from "../../io/replace-file.ts";
+import { mean } from "../../math/mean.ts";
+import type { HybridWeights } from "../../model/config.ts";
+
+/** Passages retrieved for each question. */
+export const DEPTH = 100;
+const CUTOFFS: readonly number[] = [1, 5, 20];
+
+/** What was measured, for each question. */
+interface QuestionMeasures {
+  /** 1 / rank of the first relevant passage; 0 if none was retrieved. */
+  readonly reciprocalRanks: readonly number[];
+  /** Of questions that are answered: whether the answer is right, and the F1 of its words. */
+  readonly exactMatch?: readonly number[] | undefined;
+  readonly f1?: readonly number[] | undefined;
+}
+
+/** The results of a model, alone and in hybrid search. */
+export interface Measurement extends QuestionMeasures {
+  /** With the weights that fit this model. */
+  readonly hybrid: {
+    readonly reciprocalRanks: readonly number[];
+    readonly weights: HybridWeights;
+  };
+}
+
+export interface MeasurementRecord extends Measurement {
+  /** Steps done by the model. */
+  readonly step: number;
+  /** Whether the model of this step was taken without a gain: see `bestOf`. Default: false. */
+  readonly taken?: boolean | undefined;
+}
+
+/**
+ * `mrr`, and `recall@k`: the share of questions with a relevant passage among the first k. With
+ * answers also `exactMatch` and `f1`. From 0 to 1.
+ */
+export function measuresOf({ reciprocalRanks, exactMatch, f1 }: QuestionMeasures): Measures {
+  const recall = CUTOFFS.map((k) => [
+    `recall@${k}`,
+    mean(reciprocalRanks.map((value) => Number(value >= 1 / k))),
+  ]);
+  return {
+    mrr: mean(reciprocalRanks),
+    ...Object.fromEntries(recall),
+    ...(exactMatch && { exactMatch: mean(exactMatch) }),
+    ...(f1 && { f1: mean(f1) }),
+  };
+}
+
+/**
+ * The record of the model to keep.
+ *
+ * Where questions are answered, it is that of the trained model with the highest exact match; of
+ * equal ones the higher R@1, then F1, then the last. Exact match comes first because a model can
+ * answer without a relevant passage. The start is kept while there is no other.
+ *
+ * Else it is that of highest mean reciprocal rank, of equal ones the last, if it is clearly better
+ * than the start. The start is the first record or the last that was taken. With d_i the gain of
+ * reciprocal rank of question i, and n questions, clearly better means
+ *
+ *     mean(d) > sd(d) / sqrt(n)
+ *
+ * Without this condition, the highest of many measurements would often be higher by chance.
+ */
+export function bestOf<Record extends MeasurementRecord>(records: readonly Record[]): Record {
+  const first = Math.max(
+    0,
+    records.findLastIndex(({ taken }) => taken),
+  );
+  const start = records[first]!;
+  const later = records.slice(first + 1);
+  if (start.exactMatch)
+    return later.reduce(better(["exactMatch", "recall@1", "f1"]), later[0] ?? start);
+  return later.filter((record) => gainOf(start, record) > 1).reduce(better(["mrr"]), start);
+}
+
+/** The better of two records: each measure decides if those before it are equal. */
+const better =
+  (measures: readonly string[]) =>
+  <Record extends MeasurementRecord>(best: Record, next: Record): Record => {
+    const [a, b] = [measuresOf(best), measuresOf(next)];
+    const decisive = measures.find((name) => a[name] !== b[name]);
+    return decisive === undefined || b[decisive]! > a[decisive]! ? next : best;
+  };
+
+/**
+ * The mean gain of reciprocal rank from one record to another, in standard errors. Infinite for a
+ * gain that is the same for all questions, 0 for no change.
+ */
+export function gainOf(from: QuestionMeasures, to: QuestionMeasures): number {
+  const gains = to.reciprocalRanks.map((value, i) => value - from.reciprocalRanks[i]!);
+  const gain = mean(gains);
+  const squares = gains.reduce((sum, value) => sum + (value - gain) ** 2, 0);
+  if (gain === 0) return 0;
+  return gain / Math.sqrt(squares / (gains.length - 1) / gains.length);
+}
+
+/** A smaller loss, in standard errors of the mean difference between questions, may be chance. */
+const SIGNIFICANT_ERRORS = 2;
+/** Measurements in a row that are clearly below the best one, after which a run ends. */
+const MAX_FALLS = 3;
+
+/**
+ * Whether a record is clearly below another. With d_i the loss of reciprocal rank of question i, and
+ * n questions,
+ *
+ *     mean(d) > 2 sd(d) / sqrt(n)
+ */
+export const isBelow = (record: QuestionMeasures, best: QuestionMeasures): boolean =>
+  gainOf(record, best) > SIGNIFICANT_ERRORS;
+
+/** Why retrieval ends the run: the last measurements are clearly below the best one. */
+export function fallOf(records: readonly MeasurementRecord[]): string | undefined {
+  const last = records.slice(-MAX_FALLS);
+  if (last.length < MAX_FALLS || last[0]!.exactMatch) return undefined;
+  const best = bestOf(records);
+  return last.every((record) => isBelow(record, best))
+    ? `retrieval fell in ${MAX_FALLS} measurements in a row`
+    : undefined;
+}
+
+/** What held-out examples say of a run. */
+export interface MonitorOutcome {
+  readonly before: Measures;
+  /** Of the saved model, which is that of `step`. */
+  readonly after: Measures;
+  /** BM25 on the same questions and passages. */
+  readonly bm25: Measures;
+  /** Hybrid search. The weights of each model were tuned on the same questions. */
+  readonly hybrid: {
+    readonly before: Measures;
+    readonly after: Measures;
+    readonly weights: HybridWeights;
+  };
+  readonly step: number;
+  /** Whether the saved model is one that was taken without a gain: see `bestOf`. Default: false. */
+  readonly taken?: boolean | undefined;
+  /** Number of questions. */
+  readonly questions: number;
+}
+
+/** @param bm25 the measures of BM25 */
+export function outcomeOf(records: readonly MeasurementRecord[], bm25: Measures): MonitorOutcome {
+  const first = records[0]!;
+  const best = bestOf(records);
+  return {
+    before: measuresOf(first),
+    after: measuresOf(best),
+    bm25,
+    hybrid: {
+      before: measuresOf(first.hybrid),
+      after: measuresOf(best.hybrid),
+      weights: best.hybrid.weights,
+    },
+    step: best.step,
+    ...(best.taken && { taken: true }),
+    questions: first.reciprocalRanks.length,
+  };
+}
+
+/**
+ * What a run brought, in a line: `R@1 25 → 41 of 200 held-out examples`, with hybrid search and BM25
+ * beside it; or that the original model was kept; or that training brought nothing beyond the token
+ * weights.
+ */
+export function verdictOf({
+  monitor,
+  step: trained,
+}: {
+  readonly monitor?: MonitorOutcome | undefined;
+  readonly step: number;
+}): string {
+  if (!monitor)
+    return "no verdict: too few examples to hold some out; compare with reatt benchmark";
+  const { before, after, hybrid, bm25, questions, step, taken } = monitor;
+  const found = (measures: Measures): number => Math.round(measures["recall@1"]! * questions);
+  const of = `of ${questions} held-out examples`;
+  const reason = trained === 0 ? "no time was left to train" : "no gain";
+  if (step === 0) return `${reason}, model unchanged: R@1 ${found(before)} ${of}`;
+  const beside = `hybrid ${found(hybrid.before)} → ${found(hybrid.after)}, BM25 ${found(bm25)}`;
+  const change = `R@1 ${found(before)} → ${found(after)} ${of}; ${beside}`;
+  return taken ? `no gain from training, token weights counted: ${change}` : change;
+}
+
+const fileOf = (out: string): string => join(out, "checkpoint", "measurements.json");
+const numbers = z.array(z.number());
+const weights = z.object({ lambda: z.number(), k1: z.number(), b: z.number() });
+const description = z.array(
+  z.object({
+    step: z.int(),
+    taken: z.boolean().optional(),
+    reciprocalRanks: numbers,
+    exactMatch: numbers.optional(),
+    f1: numbers.optional(),
+    hybrid: z.object({ weights, reciprocalRanks: numbers }),
+  }),
+);
+
+/** Saves the records for a resumed run. */
+export async function writeRecords(
+  out: string,
+  records: readonly MeasurementRecord[],
+): Promise<void> {
+  await replaceFile(fileOf(out), (handle) => handle.writeFile(JSON.stringify(records)));
+}
+
+/** The records up to `step`, from which the run is resumed. */
+export async function readRecords(out: string, step: number): Promise<MeasurementRecord[]> {
+  const records = description.parse(JSON.parse(await readFile(fileOf(out), "utf8")));
+  return records.filter((record) => record.step <= step);
+}
