@@ -25,9 +25,9 @@ import { parameterShapes } from "../src/model/parameter-names.ts";
 import { passageIds } from "../src/text/prompts.ts";
 import { readPassages } from "../src/text/read-passages.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
-import type { EngineSettings } from "../src/training/engine/backend.ts";
 import {
   chunkQuestions,
+  type EngineSettings,
   type TrainingEngine,
   trainingEngine,
 } from "../src/training/engine/engine.ts";
@@ -36,11 +36,11 @@ import { openOnnxBackend } from "../src/training/engine/onnx-backend.ts";
 import { traceChunk, traceKept } from "../src/training/engine/onnx-passes.ts";
 import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
 import { type Chunk, chunksOf } from "../src/training/gradient-cache/chunks.ts";
-import { type TokenExample, withDistinctPassages } from "../src/training/objectives/examples.ts";
 import { isRead } from "../src/training/objectives/forward.ts";
 import { type ObjectiveName, objectivesOf } from "../src/training/objectives/index.ts";
 import { needsOf, type Objective } from "../src/training/objectives/objective.ts";
 import { acrossQuestions } from "../src/training/objectives/passes.ts";
+import { type TokenExample, withDistinctPassages } from "../src/training/objectives/token-batch.ts";
 import { LOG_SCALE } from "../src/training/objectives/trained-parameters.ts";
 import { defaultPart, trainedParameters } from "../src/training/options/trained.ts";
 import { flopsOf, openPlain, type Product, productsOf } from "./bench/matmul.ts";

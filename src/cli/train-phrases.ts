@@ -1,7 +1,6 @@
 /** `reatt train phrases`: trains phrase queries for an index. */
 
-import { PHRASE_TRAINING_OPTIONS } from "../training/phrases/options.ts";
-import { type PhraseTrainingEvent, trainPhrases } from "../training/phrases/train-phrases.ts";
+import { PHRASE_TRAINING_OPTIONS, type PhraseTrainingEvent, trainPhrases } from "../training/phrases/train-phrases.ts";
 import { defineCommand } from "./command.ts";
 import { JSON_LINES } from "./file-options.ts";
 import { type Progress, startProgress } from "./progress.ts";

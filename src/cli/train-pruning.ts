@@ -1,7 +1,6 @@
 /** `reatt train pruning`: trains the layer that chooses the tokens of a pruned index. */
 
-import { PRUNING_TRAINING_OPTIONS } from "../training/pruning/options.ts";
-import { trainPruning } from "../training/pruning/train-pruning.ts";
+import { PRUNING_TRAINING_OPTIONS, trainPruning } from "../training/pruning/train-pruning.ts";
 import { defineCommand } from "./command.ts";
 import { JSON_LINES } from "./file-options.ts";
 import { printEvents, showEvents } from "./training-events.ts";

@@ -9,17 +9,15 @@ import { copyModel } from "../model/write-model.ts";
 import { ReAtt } from "../reatt.ts";
 import type { CutText } from "../retrieval/index/format/manifest.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
-import { type Adaptation, resolveAdaptation } from "./adaptation/adaptation.ts";
+import { type Adaptation, availableExamples, resolveAdaptation } from "./adaptation/adaptation.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { writeModelCard } from "./adaptation/card.ts";
-import { availableExamples } from "./adaptation/example-counts.ts";
 import { documentsOf, readInputs } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
 import { INDEX_PASSAGE_TOKENS, measurePace, sampleCorpus, stepsInTime } from "./adaptation/pace.ts";
 import { type DocumentsEvent, passagesOf } from "./adaptation/passages.ts";
 import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
-import { recordedOptions, writeRecord } from "./adaptation/record.ts";
-import type { AdaptationResult } from "./adaptation/result.ts";
+import { type AdaptationResult, recordedOptions, writeRecord } from "./adaptation/record.ts";
 import { fileSamples } from "./adaptation/samples.ts";
 import { countTokenWeights } from "./adaptation/token-weights.ts";
 import { type Corpus, openCorpus } from "./examples/corpus.ts";
@@ -34,15 +32,13 @@ import {
 import { withModelFolder } from "./options/model-folder.ts";
 import { checkDecisions, findRun, removeCheckpoint } from "./run/checkpoint.ts";
 import type { TrainingEvent } from "./run/events.ts";
+import { readStartingModel, saveModel, startingParameters } from "./run/parameters.ts";
 import { verdictOf } from "./run/records.ts";
-import { withSteps } from "./run/run.ts";
-import { decisionsOf } from "./run/run-plan.ts";
+import { decisionsOf, withSteps } from "./run/run.ts";
 import { runTraining } from "./run/run-training.ts";
-import { saveModel } from "./run/save-model.ts";
-import { readStartingModel, startingParameters } from "./run/starting-parameters.ts";
 import type { TimeBudget } from "./run/time-budget.ts";
 
-export type { AdaptationResult } from "./adaptation/result.ts";
+export type { AdaptationResult } from "./adaptation/record.ts";
 
 /** What `adapt` yields: its plan first, then the events of the training. */
 export type AdaptationEvent =
@@ -58,8 +54,8 @@ export type AdaptationEvent =
  * then, and writes nothing. Otherwise it trains (see `train`: log, report, checkpoints, `resume`)
  * and measures retrieval on held-out examples. Training ends early if a loss is not finite, or if
  * retrieval is clearly below its best in three measurements in a row. The model that retrieves best
- * is saved, which may be the original model. At the end it writes a model card, and an index of the corpus to `out/index`, and deletes
- * the checkpoint unless `keepCheckpoint` is set.
+ * is saved, which may be the original model. At the end it writes a model card, and an index of the
+ * corpus to `out/index`, and deletes the checkpoint unless `keepCheckpoint` is set.
  *
  * With `minutes`, it ends after that time: it measures how long steps and measurements take, and
  * corrects the number of steps while it runs. `{ out, resume: true }` continues a run.

@@ -18,10 +18,9 @@ export {
 } from "./engine/loss-and-gradients.ts";
 export type { EngineEvent } from "./engine/open-engine.ts";
 export type { TextBatch, TrainingBatch } from "./engine/text-batch.ts";
-export type { AnsweredCount } from "./examples/answered.ts";
+export type { AnsweredCount } from "./examples/corpus-answers.ts";
 export { copyAttention } from "./objectives/copy-attention.ts";
 export { type DistillationSettings, distillation } from "./objectives/distillation.ts";
-export type { AnswerPhrase, TokenExample } from "./objectives/examples.ts";
 export { type GivenScoresSettings, givenScores } from "./objectives/given-scores.ts";
 export type { ObjectiveName } from "./objectives/index.ts";
 export { type LabelSettings, labels } from "./objectives/labels.ts";
@@ -35,6 +34,7 @@ export {
 } from "./objectives/objective.ts";
 export type { ModelOutputs, OutputName, RetrievalOutputs } from "./objectives/outputs.ts";
 export { reading } from "./objectives/reading.ts";
+export type { AnswerPhrase, TokenExample } from "./objectives/token-batch.ts";
 export {
   type Axis,
   type NamedTensor,
@@ -43,13 +43,13 @@ export {
 } from "./objectives/token-batch.ts";
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
-export type { PhraseTrainingOptions } from "./phrases/options.ts";
+export type { PhraseTrainingOptions } from "./phrases/train-phrases.ts";
 export {
   type PhraseTrainingEvent,
   type PhraseTrainingResult,
   trainPhrases,
 } from "./phrases/train-phrases.ts";
-export type { PruningTrainingOptions } from "./pruning/options.ts";
+export type { PruningTrainingOptions } from "./pruning/train-pruning.ts";
 export { type PruningTrainingResult, trainPruning } from "./pruning/train-pruning.ts";
 export type { ReportSample, SampleReply } from "./report/samples.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";

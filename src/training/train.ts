@@ -4,16 +4,14 @@ import { basename, join } from "node:path";
 import { modelTitle } from "../hub/model-title.ts";
 import { InputError } from "../io/errors.ts";
 import { openCorpus } from "./examples/corpus.ts";
-import { questionExamples } from "./examples/sources/questions.ts";
-import { readQuestionsAbout } from "./examples/training-questions.ts";
+import { questionExamples, readQuestionsAbout } from "./examples/training-questions.ts";
 import { withCandidates } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
 import { type TrainOptions, withDefaults } from "./options/train-options.ts";
-import { candidateSettings } from "./run/candidate-settings.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
-import { resolveRun } from "./run/run.ts";
+import { readStartingModel } from "./run/parameters.ts";
+import { candidateSettings, resolveRun } from "./run/run.ts";
 import { runTraining } from "./run/run-training.ts";
-import { readStartingModel } from "./run/starting-parameters.ts";
 
 /**
  * Trains a model from questions and answers with the loss of ReAtt,

@@ -19,8 +19,7 @@ import {
 import { isRead } from "./objectives/forward.ts";
 import { checkObjectives, needsOf, type Objective } from "./objectives/objective.ts";
 import { PARTS, trainedParameters } from "./options/trained.ts";
-import { saveModel } from "./run/save-model.ts";
-import { startingParameters } from "./run/starting-parameters.ts";
+import { saveModel, startingParameters } from "./run/parameters.ts";
 
 const OPTIONS = {
   /** What a step minimises: the weighted sum of the terms of one or several objectives. */

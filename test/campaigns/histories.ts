@@ -21,7 +21,7 @@ import {
   restoreCheckpoint,
   writeCheckpoint,
 } from "../../src/training/run/checkpoint.ts";
-import { saveModel } from "../../src/training/run/save-model.ts";
+import { saveModel } from "../../src/training/run/parameters.ts";
 import {
   build,
   encode,

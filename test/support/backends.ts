@@ -2,7 +2,7 @@
 
 import type { ModelConfig } from "../../src/model/config.ts";
 import { loadTensorFlow } from "../../src/tensor/tensorflow/load.ts";
-import type { Backend, EngineSettings } from "../../src/training/engine/backend.ts";
+import type { Backend, EngineSettings } from "../../src/training/engine/engine.ts";
 import { openOnnxBackend } from "../../src/training/engine/onnx-backend.ts";
 import type { ParameterState } from "../../src/training/engine/optimizer.ts";
 import { openTensorFlowBackend } from "../../src/training/engine/tensorflow-backend.ts";

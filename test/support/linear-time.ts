@@ -7,7 +7,9 @@ const MAX_RATIO = 9;
 /** In microseconds. A shorter time is noise. */
 const LEAST = 2_000;
 
-/** @param work is done at `size` and at four times `size`, three times each: the least time counts */
+/**
+ * @param work is done at `size` and at four times `size`, three times each: the least time counts
+ */
 export function assertLinear(work: (size: number) => unknown, size: number, name = ""): void {
   const microseconds = (at: number): number => {
     const times = Array.from({ length: 3 }, () => {

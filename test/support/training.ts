@@ -12,7 +12,7 @@ import { loadWeights } from "../../src/model/load-weights.ts";
 import { parameterNames, parameterShapes, TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
 import { namesToStore } from "../../src/model/weight-names.ts";
 import { type ParameterState, parameterState } from "../../src/training/engine/optimizer.ts";
-import type { TokenExample } from "../../src/training/objectives/examples.ts";
+import type { TokenExample } from "../../src/training/objectives/token-batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../../src/training/objectives/trained-parameters.ts";
 import { type TrainOptions, withDefaults } from "../../src/training/options/train-options.ts";
 import { type Run, resolveRun } from "../../src/training/run/run.ts";

@@ -10,15 +10,13 @@ import type { Corpus } from "../examples/corpus.ts";
 import type { Example } from "../examples/example.ts";
 import { holdOut } from "../examples/held-out.ts";
 import { kept } from "../examples/kept.ts";
-import { mixture, type Share } from "../examples/mixture.ts";
 import { examplesOf } from "../examples/sources/index.ts";
 import { isLabelFree, type LabelFreeName, type SourceName } from "../examples/sources/names.ts";
-import type { TrainingData } from "../examples/training-data.ts";
+import { mixture, type Share, type TrainingData } from "../examples/training-data.ts";
 import { withCandidates } from "../examples/with-candidates.ts";
 import { PART_TEXTS } from "../options/trained.ts";
-import { candidateSettings } from "../run/candidate-settings.ts";
-import type { Adaptation } from "./adaptation.ts";
-import { maxHeldOut, wantedExamples } from "./example-counts.ts";
+import { candidateSettings } from "../run/run.ts";
+import { type Adaptation, maxHeldOut, wantedExamples } from "./adaptation.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import { createMonitorSet } from "./monitor-set.ts";
 

@@ -1,8 +1,15 @@
-/** An adaptation, decided once: a run, and what only adaptations have. */
+/**
+ * An adaptation, decided once: a run, and what only adaptations have. How many examples it has,
+ * draws and holds out.
+ */
 
-import type { SourceName } from "../examples/sources/names.ts";
-import type { AdaptRequest } from "../options/adapt-options.ts";
+import { heldOutCount } from "../examples/held-out.ts";
+import type { LabelFreeName, SourceName } from "../examples/sources/names.ts";
+import { drawsFor } from "../examples/with-candidates.ts";
+import type { AdaptOptions, AdaptRequest } from "../options/adapt-options.ts";
 import { type Run, resolveRun, type StartingModel } from "../run/run.ts";
+import type { AdaptationInputs } from "./inputs.ts";
+import type { ChosenSources } from "./label-free.ts";
 import { withTokenWeights } from "./token-weights.ts";
 
 export interface Adaptation extends Run {
@@ -29,4 +36,55 @@ export function resolveAdaptation(
   const run = resolveRun({ ...options, dev: undefined }, { ...start, config }, corpus);
   const { minutes, monitorSteps, weights = {} } = options;
   return { ...run, minutes, monitorSteps, weights };
+}
+
+/** The largest number of the authors' experiments. */
+const MAX_EXAMPLES = 100_000;
+/** A tenth of these is enough for the retrieval monitor. */
+const MIN_EXAMPLES = 1_000;
+const MAX_HELD_OUT = 600;
+/** Fewer in a short run: each measurement of retrieval indexes their passages. */
+const HELD_OUT_PER_MINUTE = 20;
+
+/** Maximum number of held-out examples of each source; label-free sources share it. */
+export const maxHeldOut = ({ minutes = Infinity }: Pick<AdaptOptions, "minutes">): number =>
+  Math.min(MAX_HELD_OUT, Math.ceil(HELD_OUT_PER_MINUTE * minutes));
+
+/** The examples of the files to train on. */
+export function trainedExamples(
+  { questions, labels, dev }: AdaptationInputs,
+  options: Pick<AdaptOptions, "minutes">,
+): { questions: number; labels: number } {
+  const kept = ({ length }: { readonly length: number }): number =>
+    length - (dev ? 0 : heldOutCount(length, maxHeldOut(options)));
+  return { questions: kept(questions), labels: kept(labels) };
+}
+
+/** Sources whose examples have a text to generate. A label has one that teaches no answers. */
+const ANSWERED: readonly SourceName[] = ["spans", "phrases", "generated"];
+
+/** The examples to train on: those that can be made of documents, and those of the files. */
+export function availableExamples(
+  inputs: AdaptationInputs,
+  options: Pick<AdaptOptions, "minutes">,
+): { readonly count: number; readonly haveAnswers: boolean } {
+  const { questions, labels } = trainedExamples(inputs, options);
+  const made = inputs.sources.labelFree.reduce((sum, { available }) => sum + available, 0);
+  return {
+    count: questions + labels + Math.min(made, MAX_EXAMPLES),
+    haveAnswers:
+      inputs.sources.names.some((name) => ANSWERED.includes(name)) ||
+      inputs.questions.some(({ answers }) => answers.length > 0),
+  };
+}
+
+/** The examples of a label-free source to make for a run. Some are not used. */
+export function wantedExamples(
+  { schedule: { iterations, steps }, batch: { questions }, weights }: Adaptation,
+  { names }: ChosenSources,
+  name: LabelFreeName,
+): number {
+  const sum = names.reduce((all, source) => all + (weights[source] ?? 1), 0);
+  const examples = Math.ceil((iterations * steps * questions * (weights[name] ?? 1)) / sum);
+  return Math.max(MIN_EXAMPLES, Math.min(MAX_EXAMPLES, drawsFor(name, examples)));
 }

@@ -3,14 +3,13 @@
 import { readQrels } from "../../evaluation/trec.ts";
 import { InputError } from "../../io/errors.ts";
 import { readQuestions } from "../../text/read-passages.ts";
-import { type AnsweredCount, countAnswered } from "../examples/answered.ts";
 import type { Corpus } from "../examples/corpus.ts";
+import { type AnsweredCount, countAnswered } from "../examples/corpus-answers.ts";
 import type { Example, Passages } from "../examples/example.ts";
 import type { Documents } from "../examples/sources/index.ts";
 import { labelledExamples } from "../examples/sources/labels.ts";
-import { questionExamples } from "../examples/sources/questions.ts";
 import { readable } from "../examples/sources/readable.ts";
-import { readQuestionsAbout } from "../examples/training-questions.ts";
+import { questionExamples, readQuestionsAbout } from "../examples/training-questions.ts";
 import { type AdaptOptions, trainingPassageTokens } from "../options/adapt-options.ts";
 import type { ChosenSources } from "./label-free.ts";
 

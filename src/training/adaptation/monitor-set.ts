@@ -6,8 +6,7 @@ import type { Passage } from "../../text/passage.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { type Example, readAs } from "../examples/example.ts";
 import type { MonitorQuestion, MonitorSet } from "../examples/training-data.ts";
-import type { Adaptation } from "./adaptation.ts";
-import { maxHeldOut } from "./example-counts.ts";
+import { type Adaptation, maxHeldOut } from "./adaptation.ts";
 
 /** Random passages beside the relevant ones. */
 const MONITOR_PASSAGES = 400;

@@ -1,7 +1,7 @@
 /**
- * How fast this machine trains and indexes: a step of the run, and an index of 64 passages, with the
- * run's own model. The plan of an adaptation is estimated from it. The run corrects the number of
- * its steps as it goes on (../run/time-budget.ts).
+ * How fast this machine trains and indexes: a step of the run, and an index of 64 passages, with
+ * the run's own model. The plan of an adaptation is estimated from it. The run corrects the number
+ * of its steps as it goes on (../run/time-budget.ts).
  */
 
 import { rm } from "node:fs/promises";
@@ -18,11 +18,10 @@ import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import type { TokenExample } from "../objectives/examples.ts";
 import { objectivesOf } from "../objectives/index.ts";
+import type { TokenExample } from "../objectives/token-batch.ts";
+import { saveModel, startingParameters } from "../run/parameters.ts";
 import type { Run } from "../run/run.ts";
-import { saveModel } from "../run/save-model.ts";
-import { startingParameters } from "../run/starting-parameters.ts";
 import type { Adaptation } from "./adaptation.ts";
 import { monitoredPassages } from "./monitor-set.ts";
 import type { AdaptationSample } from "./samples.ts";

@@ -8,8 +8,10 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
+import type { CutText } from "../../retrieval/index/format/manifest.ts";
 import { ADAPT_OPTIONS, type AdaptOptions, type AdaptRequest } from "../options/adapt-options.ts";
-import type { AdaptationResult } from "./result.ts";
+import type { TrainingResult } from "../run/events.ts";
+import type { AdaptationPlan } from "./plan.ts";
 
 export interface AdaptationRecord {
   readonly options: Readonly<Record<string, unknown>>;
@@ -100,4 +102,20 @@ export async function recordedOptions(
     got: "an adapted model",
     remedy: "choose another folder",
   });
+}
+
+export interface AdaptationResult {
+  readonly plan: AdaptationPlan;
+  /** Undefined after a dry run. */
+  readonly training?: TrainingResult | undefined;
+  /**
+   * Folder of the index of the adapted model. Undefined if an index of the
+   * original model remains valid, after a dry run, and if
+   * training was stopped before its end.
+   */
+  readonly index?: string | undefined;
+  /** The text over the limit of the index, which cannot be found. Undefined if there is none. */
+  readonly cut?: CutText | undefined;
+  /** What the adaptation brought, in a line. Undefined while the run is not complete. */
+  readonly verdict?: string | undefined;
 }

@@ -3,15 +3,14 @@
 import { mean } from "../../math/mean.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
-import type { LossValues } from "../gradient-cache/passes.ts";
 import type { PreBatchQueue, StepKeys } from "../gradient-cache/pre-batch.ts";
-import type { TokenExample } from "../objectives/examples.ts";
 import { isRead } from "../objectives/forward.ts";
 import { needsOf, type Objective } from "../objectives/objective.ts";
+import type { GradientPasses, LossValues, StepSettings } from "../objectives/passes.ts";
+import type { TokenExample } from "../objectives/token-batch.ts";
 import { selectLearnedScalars } from "../objectives/trained-parameters.ts";
-import type { Backend, EngineSettings } from "./backend.ts";
 import type { HeldStates } from "./held-states.ts";
-import type { ParameterState } from "./optimizer.ts";
+import type { Optimizer, OptimizerOptions, ParameterState } from "./optimizer.ts";
 
 /** The loss of a step, before it, and its terms by name. */
 export interface StepLosses extends LossValues {
@@ -138,4 +137,17 @@ export function chunkQuestions(examples: readonly TokenExample[], reads: boolean
   const divisors = examples.map((_, i) => i + 1).filter((size) => examples.length % size === 0);
   const limit = chunkTokens(reads);
   return divisors.findLast((size) => size * perQuestion <= limit) ?? 1;
+}
+
+export type EngineSettings = StepSettings & OptimizerOptions;
+
+export interface Backend extends AsyncDisposable {
+  readonly passes: GradientPasses;
+  readonly optimizer: Optimizer;
+  /** Sets all sums of gradients to 0. */
+  clearGradients(): void;
+  /** Updates the states that the backend was opened with, for the parameters of these names. */
+  read(names: Iterable<string>): Promise<void>;
+  /** Takes the states that the backend was opened with, which the caller has changed. */
+  write(): Promise<void>;
 }

@@ -16,8 +16,7 @@ import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
 import { distillation } from "../objectives/distillation.ts";
 import { reading } from "../objectives/reading.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
-import { openGraphRunner } from "./graph-runner.ts";
-import { onnxPasses } from "./onnx-passes.ts";
+import { onnxPasses, openGraphRunner } from "./onnx-passes.ts";
 import { type ParameterState, parameterState } from "./optimizer.ts";
 import { checkBatch, folderOf, TEXT_BATCH, type TextBatch, tokenExamples } from "./text-batch.ts";
 

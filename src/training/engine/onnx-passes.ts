@@ -5,18 +5,9 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { gradients } from "../../tensor/gradients.ts";
+import type { Tensor } from "../../tensor/ops.ts";
+import { type CompileOptions, compile, type Session } from "../../tensor/session.ts";
 import { type Graph, type Tracer, trace, type Value } from "../../tensor/trace.ts";
-import {
-  GRADIENT,
-  type GradientPasses,
-  graphName,
-  lossTensors,
-  lossValues,
-  type NamedTensors,
-  named,
-  prefixed,
-  WATCHED,
-} from "../gradient-cache/passes.ts";
 import { tracedDropout } from "../objectives/dropout.ts";
 import { keptAxes } from "../objectives/outputs.ts";
 import {
@@ -24,10 +15,20 @@ import {
   type ChunkInputs,
   chunkPass,
   forwardContext,
+  GRADIENT,
+  type GradientPasses,
+  graphName,
   keptOutputs,
   keptPass,
+  lossTensors,
+  lossValues,
+  type NamedTensors,
+  named,
+  prefixed,
   type StepPlan,
   type StepSettings,
+  type Tensors,
+  WATCHED,
 } from "../objectives/passes.ts";
 import { signaturesOf } from "../objectives/token-batch.ts";
 import {
@@ -36,7 +37,7 @@ import {
   selectLearnedScalars,
   selectTrained,
 } from "../objectives/trained-parameters.ts";
-import type { GraphRunner } from "./graph-runner.ts";
+import type { ParameterState } from "./optimizer.ts";
 
 type Shapes = ReadonlyMap<string, { readonly shape: readonly number[] }>;
 
@@ -171,4 +172,55 @@ function addedGradients(tracer: Tracer, loss: Value, parameters: Shapes): Record
   );
   const added = gradients(tracer, loss, variables, sums);
   return Object.fromEntries(added.map((sum, i) => [SUM + names[i]!, sum]));
+}
+
+export interface GraphRunner extends AsyncDisposable {
+  /** Runs the graph of this name, which `build` traces at the first run. */
+  run(name: string, build: () => Graph, tensors: Tensors): Promise<Tensors>;
+}
+
+/** The parameters of a graph: values, and the sums of gradients. */
+export type GraphParameters = ReadonlyMap<
+  string,
+  Pick<ParameterState, "shape" | "value" | "gradient">
+>;
+
+/** Graphs take parameters by name, and sums of gradients as `sum:NAME`, which they overwrite. */
+export function openGraphRunner(parameters: GraphParameters, options: CompileOptions): GraphRunner {
+  const state = stateTensors(parameters);
+  const sessions = new Map<string, Promise<{ graph: Graph; session: Session }>>();
+  const compileOnce = (name: string, build: () => Graph) => {
+    const known = sessions.get(name);
+    if (known) return known;
+    const graph = build();
+    // Steps have many lengths: with planned blocks, memory grew with each of them.
+    const compiled = compile(graph, { ...options, memoryPattern: false }).then((session) => ({
+      graph,
+      session,
+    }));
+    sessions.set(name, compiled);
+    return compiled;
+  };
+  return {
+    async run(name, build, tensors) {
+      const { graph, session } = await compileOnce(name, build);
+      const names = [...graph.inputs.keys(), ...graph.parameters.keys()];
+      const feeds = names.map((input) => [input, tensors[input] ?? state[input]!]);
+      return session.run(Object.fromEntries(feeds), [...graph.outputs.keys()], state);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { session } of await Promise.all(sessions.values()))
+        await session[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The values of parameters by name, and the sums of their gradients as `sum:NAME`. */
+function stateTensors(parameters: GraphParameters): Tensors {
+  const tensors: Record<string, Tensor> = {};
+  for (const [name, { shape, value, gradient }] of parameters) {
+    tensors[name] = { data: value, shape };
+    tensors[`sum:${name}`] = { data: gradient, shape };
+  }
+  return tensors;
 }

@@ -1,5 +1,5 @@
 /**
- * AdamW with clipping by the global gradient norm, over `Ops`. onnx-optimizer.ts and
+ * AdamW with clipping by the global gradient norm, over `Ops`. onnx-backend.ts and
  * tensorflow-backend.ts compute it.
  *
  * Source: Loshchilov and Hutter 2019, algorithm 2.

@@ -14,7 +14,7 @@ import { resolveOptions } from "../../options/resolve.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { TokenExample } from "../objectives/examples.ts";
+import type { TokenExample } from "../objectives/token-batch.ts";
 
 /** Questions with one answer and some candidate passages each. */
 export interface TextBatch {

@@ -7,7 +7,7 @@ import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import { textPlaces } from "../../text/token-places.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { AnswerPhrase, TokenExample } from "../objectives/examples.ts";
+import type { AnswerPhrase, TokenExample } from "../objectives/token-batch.ts";
 import { type RelevanceExample, stepRelevance } from "./step-relevance.ts";
 
 /** A question, the answer to generate, and the candidates to read. */

@@ -1,6 +1,9 @@
 /** The data of a training run: the examples of each iteration, and the held-out retrieval test. */
 
+import { createHash } from "node:crypto";
+import { InputError } from "../../io/errors.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
+import { createRandom } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { CandidateRetriever } from "./candidates.ts";
 import type { TextExamples } from "./step.ts";
@@ -48,4 +51,73 @@ export interface MonitorQuestion {
   readonly relevant: readonly string[];
   /** Accepted answers, if any are known. */
   readonly answers?: readonly string[] | undefined;
+}
+
+export interface Share {
+  readonly name: string;
+  /** Share of the examples, relative to the other sources. */
+  readonly weight: number;
+  readonly data: TrainingData;
+}
+
+/**
+ * An iteration has `examples` examples: of each source in proportion to its weight, at random. A
+ * source without an example leaves its part to the others.
+ *
+ * @throws {InputError} in an iteration in which no source has an example
+ */
+export function mixture(
+  sources: readonly Share[],
+  { examples, seed }: { readonly examples: number; readonly seed: number },
+): TrainingData {
+  const identity = sources.map(({ name, weight, data }) => [name, weight, data.digest]);
+  return {
+    digest: createHash("sha256").update(JSON.stringify(identity)).digest("hex"),
+    async *examples(iteration, retriever) {
+      const found: { name: string; weight: number; all: TextExamples }[] = [];
+      for (const { name, weight, data } of sources) {
+        const all = yield* data.examples(iteration, retriever);
+        if (all.size > 0) found.push({ name, weight, all });
+        else yield { type: "stage", name: `${name}: no candidate helps; other sources are used` };
+      }
+      if (found.length === 0) throw nothingToFind(sources.map(({ name }) => name));
+      const counts = apportion(found, examples);
+      const slots = found.flatMap(({ name, all }, i) => {
+        const random = createRandom(seed, "mixture", iteration, name);
+        const order = random.shuffle([...Array(all.size).keys()]);
+        return Array.from(
+          { length: counts[i]! },
+          (_, slot) => [all, order[slot % all.size]!] as const,
+        );
+      });
+      return {
+        size: slots.length,
+        example(index, step) {
+          const [all, example] = slots[index]!;
+          return all.example(example, step);
+        },
+      };
+    },
+  };
+}
+
+const nothingToFind = (names: readonly string[]): InputError =>
+  new InputError({
+    where: names.join(", "),
+    expected: "an example with a candidate that helps",
+    got: "none",
+    remedy: "choose other sources, more candidates, or adapt with questions or relevance labels",
+  });
+
+/** Integers in proportion to the weights, with sum `total`: largest remainders (Hamilton). */
+export function apportion(items: readonly { readonly weight: number }[], total: number): number[] {
+  const sum = items.reduce((all, { weight }) => all + weight, 0);
+  const quotas = items.map(({ weight }) => (total * weight) / sum);
+  const counts = quotas.map(Math.floor);
+  const rest = total - counts.reduce((all, count) => all + count, 0);
+  const byRemainder = quotas
+    .map((quota, i) => ({ i, remainder: quota - counts[i]! }))
+    .sort((a, b) => b.remainder - a.remainder || a.i - b.i);
+  for (const { i } of byRemainder.slice(0, rest)) counts[i]!++;
+  return counts;
 }

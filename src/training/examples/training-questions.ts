@@ -4,7 +4,7 @@ import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
 import { readJsonRecords } from "../../io/json-records.ts";
 import { createIdTable } from "../../text/id-table.ts";
-import type { Passages } from "./example.ts";
+import type { Example, Passages } from "./example.ts";
 import { parseQuestion, type QuestionFields, questionsOf, textKey } from "./question-records.ts";
 import { isTable, readQuestionRows } from "./question-table.ts";
 
@@ -127,3 +127,13 @@ async function withPassageIds(
 
 const problem = (where: string, expected: string, got: string, remedy: string): InputError =>
   new InputError({ where, expected, got, remedy });
+
+export const questionExamples = (questions: readonly TrainingQuestion[]): Example[] =>
+  questions.map(({ id, question, answers, passageId, contexts, scores }) => ({
+    id,
+    question,
+    answers,
+    relevant: passageId === undefined ? [] : [passageId],
+    contexts,
+    scores,
+  }));

@@ -7,7 +7,6 @@ import { containsAnswer } from "../../evaluation/answers.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { createRandom } from "../../math/random.ts";
 import { NULL_PASSAGE, type Passage } from "../../text/passage.ts";
-import { withAnswerPositives } from "./answer-positives.ts";
 import {
   type CandidateRetriever,
   checkCandidateCount,
@@ -17,6 +16,7 @@ import {
   withPassage,
 } from "./candidates.ts";
 import type { Corpus } from "./corpus.ts";
+import { withAnswerPositives } from "./corpus-answers.ts";
 import { type Example, readAs } from "./example.ts";
 import { kept } from "./kept.ts";
 import { nearCopies } from "./near-copies.ts";
@@ -48,7 +48,9 @@ export interface CandidateSettings {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Resemblance of passages that say the same. Records of one form, which differ in facts, have less. */
+/**
+ * Resemblance of passages that say the same. Records of one form, which differ in facts, have less.
+ */
 const SAME = 0.8;
 /** Candidates beyond those to read, because a removal can leave a passage empty. */
 const SPARE_CANDIDATES = 4;
@@ -155,8 +157,8 @@ async function* keptCandidates(
 }
 
 /**
- * For each example, the near copies of its relevant passages among `passages`: they are as relevant,
- * so they are no candidates and no negatives.
+ * For each example, the near copies of its relevant passages among `passages`: they are as
+ * relevant, so they are no candidates and no negatives.
  */
 async function copiesOfRelevant(
   examples: readonly Example[],

@@ -1,18 +1,33 @@
-/** Divides a batch into chunks. Letters of shapes: objectives/token-batch.ts. */
+/**
+ * Divides a batch into chunks, each with its dropout. Letters of shapes: objectives/token-batch.ts.
+ */
 
 import type { ModelConfig } from "../../model/config.ts";
-import type { Sequences } from "../objectives/dropout.ts";
-import { passageName, type TokenExample } from "../objectives/examples.ts";
+import { type Graph, trace, type Value } from "../../tensor/trace.ts";
+import { dropoutPools, dropoutRows, type Sequences, tracedDropout } from "../objectives/dropout.ts";
 import { isRead } from "../objectives/forward.ts";
 import { modelInputs } from "../objectives/model-inputs.ts";
 import { inputsOf, type Objective } from "../objectives/objective.ts";
-import { allNeeds, type StepPlan } from "../objectives/passes.ts";
+import {
+  allNeeds,
+  type ChunkInputs,
+  forwardContext,
+  forwardPass,
+  graphName,
+  type StepPlan,
+  type StepSettings,
+  type Tensors,
+} from "../objectives/passes.ts";
 import {
   type NamedTensor,
+  passageName,
   scalar,
+  signaturesOf,
   type TokenBatch,
+  type TokenExample,
   tokenBatch,
 } from "../objectives/token-batch.ts";
+import { buildTrainedParameters } from "../objectives/trained-parameters.ts";
 
 /** Examples of a batch that are computed together. */
 export interface Chunk {
@@ -80,4 +95,46 @@ function sequencesOf(
     "n+m": { names: pairs, length: n + m, origin: n },
     T: { names, length: T, origin: 0 },
   };
+}
+
+/** Determines all random values. */
+export type DropoutKey = readonly (number | string)[];
+
+/** Returns a function that draws the dropout inputs of each chunk. */
+export function openChunkDropout(
+  config: ModelConfig,
+  settings: StepSettings,
+): (plan: StepPlan, chunks: readonly Chunk[], key: DropoutKey) => Tensors[] {
+  const graphs = new Map<string, Graph>();
+  const graphOf = (plan: StepPlan, chunk: Chunk): Graph => {
+    const name = graphName(plan, chunk.tensors);
+    const graph = graphs.get(name) ?? traceChunk(config, settings, plan, chunk);
+    graphs.set(name, graph);
+    return graph;
+  };
+  return (plan, chunks, key) => {
+    if (settings.dropout === 0) return chunks.map(() => ({}));
+    const pools = dropoutPools(graphOf(plan, chunks[0]!), settings.dropout, key);
+    return chunks.map((chunk) => ({
+      ...pools,
+      ...dropoutRows(graphOf(plan, chunk), chunk.sequences, key),
+    }));
+  };
+}
+
+/** The forward pass of a chunk. Its inputs tell which random values dropout takes. */
+function traceChunk(
+  config: ModelConfig,
+  settings: StepSettings,
+  plan: StepPlan,
+  { tensors }: Chunk,
+): Graph {
+  return trace(signaturesOf(tensors), (tracer, input) => {
+    const dropout = tracedDropout(tracer, settings.dropout);
+    const trained = buildTrainedParameters(tracer, config, settings, (name, shape) =>
+      tracer.parameter(name, shape),
+    );
+    const contexts = forwardContext(tracer, config, settings, dropout);
+    return forwardPass(contexts, trained, input as ChunkInputs<Value>, plan);
+  });
 }

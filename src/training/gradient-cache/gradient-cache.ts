@@ -21,20 +21,21 @@
  */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { type TokenExample, withDistinctPassages } from "../objectives/examples.ts";
 import { isRead } from "../objectives/forward.ts";
 import type { Objective } from "../objectives/objective.ts";
 import {
   acrossQuestions,
   allNeeds,
+  type GradientPasses,
+  type LossValues,
   type StepPlan,
   type StepSettings,
+  type Tensors,
   type WatchedName,
 } from "../objectives/passes.ts";
-import { type DropoutKey, openChunkDropout } from "./chunk-dropout.ts";
-import { type Chunk, chunksOf } from "./chunks.ts";
+import { type TokenExample, withDistinctPassages } from "../objectives/token-batch.ts";
+import { type Chunk, chunksOf, type DropoutKey, openChunkDropout } from "./chunks.ts";
 import { keptBatch } from "./kept-outputs.ts";
-import type { GradientPasses, LossValues, Tensors } from "./passes.ts";
 import type { StepKeys } from "./pre-batch.ts";
 
 export interface Batch {

@@ -7,20 +7,19 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import type { Dim, Tensor } from "../../tensor/ops.ts";
-import type { TokenExample } from "../objectives/examples.ts";
 import { candidateInputs } from "../objectives/model-inputs.ts";
 import { inputsOf } from "../objectives/objective.ts";
 import { type KeptName, keptAxes } from "../objectives/outputs.ts";
-import { acrossQuestions, type StepPlan } from "../objectives/passes.ts";
+import { acrossQuestions, type StepPlan, type Tensors } from "../objectives/passes.ts";
 import {
   type Axis,
   type NamedTensor,
   type TokenBatch,
+  type TokenExample,
   tokenBatch,
   zeros,
 } from "../objectives/token-batch.ts";
 import { type Chunk, learningQuestions } from "./chunks.ts";
-import type { Tensors } from "./passes.ts";
 import type { StepKeys } from "./pre-batch.ts";
 
 type Axes = readonly (Axis | Dim)[];

@@ -15,10 +15,9 @@
  */
 
 import type { Ops } from "../../tensor/ops.ts";
-import { hasAnswer } from "./examples.ts";
 import { defineObjective, type Objective } from "./objective.ts";
 import { answerTokens, meanNegative } from "./reading.ts";
-import { type NamedTensor, type TokenBatch, zeros } from "./token-batch.ts";
+import { hasAnswer, type NamedTensor, type TokenBatch, zeros } from "./token-batch.ts";
 
 /**
  * Draws the attention of the decoder to the answer where a passage contains it.

@@ -16,7 +16,6 @@
 
 import { hiddenBias } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import { logSumExp } from "./log-sum-exp.ts";
 
 /**
  * The log of the in-batch normaliser, `log Z`: -> [Q].
@@ -59,4 +58,11 @@ export function crossDocumentAdjustment<T>(
   // A share can underflow to 0. 0 log 0 is 0.
   const difference = ops.subtract(ops.log(ops.add(target, ops.scalar(1e-30))), logProbabilities);
   return { kl: ops.sum(ops.multiply(target, difference), [1]), logProbabilities };
+}
+
+/** `log sum_j exp(x_ij)`: [..., columns] -> [...]. */
+export function logSumExp<T>(ops: Ops<T>, x: T): T {
+  const highest = ops.stopGradient(ops.max(x, -1, { keep: true })); // against overflow
+  const sum = ops.sum(ops.exp(ops.subtract(x, highest)), [-1]);
+  return ops.add(ops.log(sum), ops.reshape(highest, ops.shape(sum)));
 }

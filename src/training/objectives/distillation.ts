@@ -12,10 +12,9 @@ import {
   crossDocumentAdjustment,
   inBatchLogNormaliser,
 } from "./cross-document-adjustment.ts";
-import { hasAnswer, type TokenExample } from "./examples.ts";
 import { candidatesOf, countedPassages, type Negatives } from "./negatives.ts";
 import { defineObjective, type Objective } from "./objective.ts";
-import { perQuestion } from "./token-batch.ts";
+import { hasAnswer, perQuestion, type TokenExample } from "./token-batch.ts";
 
 export interface DistillationSettings extends Negatives {
   /** The factor of the loss. Default 8, as in the paper. */

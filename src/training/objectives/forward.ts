@@ -23,11 +23,16 @@ import { maskBias } from "../../model/layers/attention.ts";
 import type { LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters, TextParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import { copyShares, labelLogProbabilities } from "./answer-likelihood.ts";
 import { type HeldLayers, statesFrom } from "./held-layers.ts";
 import type { ModelInputs, ReaderInput } from "./model-inputs.ts";
-import { lazily, type ModelOutputs, type OutputName, retrievalOutputs } from "./outputs.ts";
-import type { RetrievalVectors } from "./retrieval-score.ts";
+import {
+  lazily,
+  type ModelOutputs,
+  type OutputName,
+  type RetrievalVectors,
+  retrievalOutputs,
+} from "./outputs.ts";
+import { copyShares, labelLogProbabilities } from "./reading.ts";
 import type { TrainedParameters } from "./trained-parameters.ts";
 
 /** How the forward pass of a run differs from that of another run with the same model. */

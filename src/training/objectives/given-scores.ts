@@ -11,9 +11,8 @@
 
 import { hiddenBias } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import type { TokenExample } from "./examples.ts";
 import { defineObjective, type Objective } from "./objective.ts";
-import { perCandidate } from "./token-batch.ts";
+import { perCandidate, type TokenExample } from "./token-batch.ts";
 
 export interface GivenScoresSettings {
   /** The factor of the loss. Default 1. */

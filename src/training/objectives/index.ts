@@ -2,13 +2,13 @@
 
 import { copyAttention } from "./copy-attention.ts";
 import { distillation } from "./distillation.ts";
-import { hasAnswer, hasPositives } from "./examples.ts";
 import { givenScores } from "./given-scores.ts";
 import { labels } from "./labels.ts";
 import { marginal } from "./marginal.ts";
 import type { Objective } from "./objective.ts";
 import { answerPhrases, attendedPhrases } from "./phrases.ts";
 import { reading } from "./reading.ts";
+import { hasAnswer, hasPositives } from "./token-batch.ts";
 
 /**
  * What a training step minimises:

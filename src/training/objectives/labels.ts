@@ -21,10 +21,9 @@ import {
   crossDocumentAdjustment,
   inBatchLogNormaliser,
 } from "./cross-document-adjustment.ts";
-import { hasPositives, type TokenExample } from "./examples.ts";
 import { countedPassages, type Negatives, positivesOf } from "./negatives.ts";
 import { defineObjective, type Objective } from "./objective.ts";
-import { perCandidate } from "./token-batch.ts";
+import { hasPositives, perCandidate, type TokenExample } from "./token-batch.ts";
 
 export interface LabelSettings extends Negatives {
   /** The factor of the loss. Default 1. */

@@ -11,10 +11,10 @@
  */
 
 import type { Ops } from "../../tensor/ops.ts";
-import { hasAnswer } from "./examples.ts";
-import { logSumExp } from "./log-sum-exp.ts";
+import { logSumExp } from "./cross-document-adjustment.ts";
 import { defineObjective, type Objective } from "./objective.ts";
 import { answerTokens, meanNegative } from "./reading.ts";
+import { hasAnswer } from "./token-batch.ts";
 
 /**
  * The marginal likelihood of REALM.

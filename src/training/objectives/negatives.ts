@@ -11,8 +11,14 @@
  */
 
 import { MASKED } from "../../model/layers/attention.ts";
-import { passageName, type TokenExample } from "./examples.ts";
-import { type NamedTensor, perCandidate, type TokenBatch, zeros } from "./token-batch.ts";
+import {
+  type NamedTensor,
+  passageName,
+  perCandidate,
+  type TokenBatch,
+  type TokenExample,
+  zeros,
+} from "./token-batch.ts";
 
 export interface Negatives {
   /** Whether the candidates of the other questions are negatives of a question. Default true. */

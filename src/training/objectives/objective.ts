@@ -11,9 +11,8 @@
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import type { TokenExample } from "./examples.ts";
 import type { ModelOutputs, OutputName } from "./outputs.ts";
-import type { NamedTensor, TokenBatch } from "./token-batch.ts";
+import type { NamedTensor, TokenBatch, TokenExample } from "./token-batch.ts";
 
 /** A scalar of the loss. */
 export interface Term {

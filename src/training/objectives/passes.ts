@@ -1,11 +1,11 @@
 /**
  * The three passes of the gradient cache (../gradient-cache/gradient-cache.ts) as functions over
- * `Ops`: engine/onnx-passes.ts traces them, engine/tensorflow-passes.ts runs them.
+ * `Ops`: engine/onnx-passes.ts traces them, engine/tensorflow-backend.ts runs them.
  */
 
 import type { ModelConfig } from "../../model/config.ts";
 import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
-import type { Ops } from "../../tensor/ops.ts";
+import type { Ops, Tensor } from "../../tensor/ops.ts";
 import { type ForwardContext, type ForwardSettings, modelOutputs } from "./forward.ts";
 import type { ModelInputs } from "./model-inputs.ts";
 import { type Loss, lossOf, needsOf, type Objective } from "./objective.ts";
@@ -18,6 +18,7 @@ import {
   retrievalOutputs,
   type ScoringParameters,
 } from "./outputs.ts";
+import type { NamedTensor } from "./token-batch.ts";
 import { keepsKeys, type Trained, type TrainedParameters } from "./trained-parameters.ts";
 
 /** What is the same in all steps of a run. */
@@ -149,4 +150,88 @@ export function chunkPass<T>(
   });
   const minimised = cached.reduce((sum, part) => ops.add(sum, part), loss);
   return { loss, terms, minimised, watched };
+}
+
+/** Tensors by name. */
+export type Tensors = Readonly<Record<string, Tensor>>;
+
+/** Tensors by name, as inputs of a graph. */
+export type NamedTensors = Readonly<Record<string, NamedTensor>>;
+
+/** A loss and its terms. */
+export interface LossValues {
+  readonly loss: number;
+  readonly terms: Readonly<Record<string, number>>;
+}
+
+/** `dropout` has the inputs of objectives/dropout.ts. */
+export interface GradientPasses {
+  /** Pass 1: the kept outputs of a chunk. */
+  keep(plan: StepPlan, chunk: NamedTensors, dropout: Tensors): Promise<Tensors>;
+  /**
+   * Pass 3: the loss of a chunk, and the outputs that the caller wants to see. Adds the gradients
+   * of all trained parameters.
+   *
+   * @param cache the gradients of the kept outputs, where pass 2 was computed
+   */
+  chunk(
+    plan: StepPlan,
+    chunk: NamedTensors,
+    dropout: Tensors,
+    cache?: Tensors,
+  ): Promise<LossValues & { readonly watched: Tensors }>;
+  /**
+   * Pass 2: the loss of the objectives that go across questions, and its gradients with respect to
+   * the kept outputs. Adds the gradients of the learned scalars.
+   */
+  batch(plan: StepPlan, batch: NamedTensors): Promise<LossValues & { readonly gradients: Tensors }>;
+}
+
+/** Prefixes of the names of what passes give. */
+export const [WATCHED, GRADIENT]: readonly [string, string] = ["watched:", "gradient:"];
+const TERM = "term:";
+
+export const prefixed = <T>(
+  prefix: string,
+  entries: Readonly<Record<string, T>>,
+): Record<string, T> =>
+  Object.fromEntries(Object.entries(entries).map(([name, value]) => [prefix + name, value]));
+
+/** The entries whose names have a prefix, without it. */
+export const named = (tensors: Tensors, prefix: string): Tensors =>
+  Object.fromEntries(
+    Object.entries(tensors)
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, tensor]) => [name.slice(prefix.length), tensor]),
+  );
+
+/** A loss as named tensors, which `lossValues` reads. */
+export const lossTensors = <T>({ loss, terms }: Loss<T>): Record<string, T> & { loss: T } => ({
+  ...prefixed(TERM, terms),
+  loss,
+});
+
+export const lossValues = (tensors: Tensors): LossValues => ({
+  loss: tensors.loss!.data[0]!,
+  terms: Object.fromEntries(
+    Object.entries(named(tensors, TERM)).map(([name, { data }]) => [name, data[0]!]),
+  ),
+});
+
+const numbers = new WeakMap<Objective, number>();
+let next = 0;
+
+/** Names the graphs of a plan for inputs of these sizes: equal names have equal graphs. */
+export function graphName(
+  { objectives, tau, held, watched = [] }: StepPlan,
+  { isCandidate }: NamedTensors,
+): string {
+  const numberOf = (objective: Objective): number => {
+    const known = numbers.get(objective) ?? next++;
+    numbers.set(objective, known);
+    return known;
+  };
+  const sizes = isCandidate!.shape.join(" x ");
+  const names = objectives.map((objective) => `${objective.name} ${numberOf(objective)}`);
+  return `${names.join(" + ")}, ${sizes}, tau ${tau}, held ${held}, watched ${watched.join()}`;
 }

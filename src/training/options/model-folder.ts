@@ -1,8 +1,10 @@
-/** The folder of the model that a run starts from. */
+/** The model that a run starts from: its folder, and what training of token keys needs of it. */
 
 import type { DownloadProgress } from "../../hub/download.ts";
 import { locateModel } from "../../hub/locate-model.ts";
+import { InputError } from "../../io/errors.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
+import type { ModelConfig } from "../../model/config.ts";
 
 interface ModelOptions {
   readonly model?: string | undefined;
@@ -36,4 +38,23 @@ function asEvents(report: (event: ProgressEvent) => void): (progress: DownloadPr
     if (last !== done) report({ type: "progress", done });
     last = done;
   };
+}
+
+/**
+ * @param where the model, or the option that needs the keys
+ * @param reason why one vector is not enough
+ * @throws {InputError} if the model has one vector for each text
+ */
+export function requireTokenKeys(
+  { retrievalAttention: { pooling } }: ModelConfig,
+  where: string,
+  reason: string,
+): void {
+  if (pooling === undefined) return;
+  throw new InputError({
+    where,
+    expected: "a model that retrieves by tokens",
+    got: "one with a vector for each text (pooling)",
+    remedy: `name another model: ${reason}`,
+  });
 }

@@ -16,8 +16,7 @@ import type { PlacesOf } from "../../retrieval/search-phrases.ts";
 import { textPlaces } from "../../text/token-places.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
-import { requireTokenKeys } from "../options/token-keys.ts";
-import type { ResolvedPhraseTraining } from "./options.ts";
+import { requireTokenKeys } from "../options/model-folder.ts";
 
 export interface PhraseModel extends AsyncDisposable {
   readonly folder: string;
@@ -39,7 +38,11 @@ export async function openPhraseModel({
   model: folder,
   seed,
   threads,
-}: ResolvedPhraseTraining): Promise<PhraseModel> {
+}: {
+  readonly model: string;
+  readonly seed: number;
+  readonly threads?: number | undefined;
+}): Promise<PhraseModel> {
   const stored = await readConfig(folder);
   requireTokenKeys(stored, folder, "phrases begin and end with the keys of tokens");
   const tokenizerFile = join(folder, "spiece.model");

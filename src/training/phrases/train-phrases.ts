@@ -12,6 +12,16 @@ import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { createRandom } from "../../math/random.ts";
 import { checkNoModel } from "../../model/config-file.ts";
 import { writeModel } from "../../model/write-model.ts";
+import { LOAD_OPTIONS } from "../../options/library-options.ts";
+import {
+  type Given,
+  integer,
+  number,
+  option,
+  path,
+  type Resolved,
+  SIGNAL,
+} from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { openIndex } from "../../retrieval/open-index.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
@@ -19,15 +29,18 @@ import { PHRASE_OPTIONS, searchPhrases } from "../../retrieval/search-phrases.ts
 import { retrievalQuestionIds } from "../../text/prompts.ts";
 import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";
 import { withModelFolder } from "../options/model-folder.ts";
+import { RUN_FILES, SEED } from "../options/run-options.ts";
+import { TRAIN_OPTIONS } from "../options/train-options.ts";
 import { learningRateAt } from "../run/schedule.ts";
-import { passageInput, type RatedPhrase, searchInput } from "./batches.ts";
-import { checkGold, type GoldPhrase, goldPhrases } from "./examples.ts";
-import { openPhraseModel, type PhraseModel } from "./model.ts";
 import {
-  type PhraseTrainingOptions,
-  type ResolvedPhraseTraining,
-  resolvePhraseTraining,
-} from "./options.ts";
+  checkGold,
+  type GoldPhrase,
+  goldPhrases,
+  passageInput,
+  type RatedPhrase,
+  searchInput,
+} from "./batches.ts";
+import { openPhraseModel, type PhraseModel } from "./model.ts";
 import { openPhraseTrainer, type PhraseTrainer } from "./trainer.ts";
 
 /** What `trainPhrases` yields while it runs. */
@@ -241,3 +254,57 @@ function checkLoss(loss: number, step: number): void {
     remedy: "begin again with a lower learning rate",
   });
 }
+
+const SCHEDULE = "Schedule";
+
+/** The options that have a flag. */
+export const PHRASE_TRAINING_OPTIONS = {
+  model: RUN_FILES.model,
+  /** The folder of the index. Its keys do not change. */
+  index: option(path(), {
+    help: "folder of the index; its keys do not change",
+    placeholder: "DIR",
+  }),
+  data: TRAIN_OPTIONS.data,
+  /** Folder of the model with phrase queries. */
+  out: option(path(), {
+    help: "folder of the model with phrase queries",
+    placeholder: "DIR",
+  }),
+  /** Steps on the passages that the questions were asked about. Default 2,000. */
+  steps: option(integer(0).default(2_000), {
+    help: "steps on the passages that the questions were asked about",
+    group: SCHEDULE,
+  }),
+  /** Steps on the phrases that the search finds in the index. Default 200. */
+  searchSteps: option(integer(0).default(200), {
+    help: "further steps on the phrases that the search finds in the index",
+    group: SCHEDULE,
+  }),
+  /** Questions of each step. Default 32. */
+  questions: option(integer(1).default(32), { help: "questions of each step", group: SCHEDULE }),
+  /** The highest learning rate. Default 3e-4. */
+  learningRate: option(number({ above: 0 }).default(3e-4), {
+    help: "the highest learning rate",
+    group: SCHEDULE,
+  }),
+  /** Phrases that the search finds for each question. Default 100, as in the paper. */
+  phrases: option(integer(2).default(100), {
+    help: "phrases that a search step finds for each question",
+    group: SCHEDULE,
+  }),
+  /** Seed of all random numbers. Default 0. */
+  seed: SEED,
+  threads: LOAD_OPTIONS.threads,
+};
+
+const TABLE = { ...PHRASE_TRAINING_OPTIONS, ...SIGNAL };
+
+/** Options of `trainPhrases`. All except the files have a default. */
+export interface PhraseTrainingOptions extends Given<typeof TABLE> {}
+
+export type ResolvedPhraseTraining = Resolved<typeof TABLE>;
+
+/** @throws {InputError} for an unknown option, a missing one and a value out of range */
+export const resolvePhraseTraining = (given: PhraseTrainingOptions): ResolvedPhraseTraining =>
+  resolveOptions(TABLE, given);

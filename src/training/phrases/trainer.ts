@@ -8,18 +8,18 @@ import { gradients } from "../../tensor/gradients.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { type CompileOptions, compile } from "../../tensor/session.ts";
 import { type Graph, type Signature, type Tracer, trace, type Value } from "../../tensor/trace.ts";
-import { openOnnxOptimizer } from "../engine/onnx-optimizer.ts";
+import { openOnnxOptimizer } from "../engine/onnx-backend.ts";
 import type { OptimizerUpdate, ParameterState } from "../engine/optimizer.ts";
 import {
   type PassageLossInput,
   passageLoss,
   type SearchLossInput,
   searchLoss,
-} from "../objectives/phrase-losses.ts";
+} from "../objectives/phrases.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;
 
-/** The input of each loss of objectives/phrase-losses.ts. */
+/** The input of each loss of objectives/phrases.ts. */
 interface LossInputs<T> {
   readonly passage: PassageLossInput<T>;
   readonly search: SearchLossInput<T>;

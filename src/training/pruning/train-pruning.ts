@@ -19,18 +19,16 @@ import {
   pruningLogits,
   type TokenPruning,
 } from "../../model/token-pruning.ts";
+import { LOAD_OPTIONS } from "../../options/library-options.ts";
+import { type Given, integer, option, path, type Resolved, SIGNAL } from "../../options/option.ts";
+import { resolveOptions } from "../../options/resolve.ts";
 import { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import { type Corpus, openCorpus } from "../examples/corpus.ts";
 import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";
-import { withModelFolder } from "../options/model-folder.ts";
-import { requireTokenKeys } from "../options/token-keys.ts";
-import {
-  type PruningTrainingOptions,
-  type ResolvedPruningTraining,
-  resolvePruningTraining,
-} from "./options.ts";
-import { addRemovalCosts, tokenCounts } from "./removal-costs.ts";
+import { requireTokenKeys, withModelFolder } from "../options/model-folder.ts";
+import { RUN_FILES, SEED } from "../options/run-options.ts";
+import { TRAIN_OPTIONS } from "../options/train-options.ts";
 
 /** The result of `trainPruning`. */
 export interface PruningTrainingResult {
@@ -61,7 +59,7 @@ const DIGITS = 7;
  *     P(keep) = 1 / (1 + exp(-weights . features(k)))
  *
  * Positives are the tokens that a question matches; each counts as much as its removal costs
- * (removal-costs.ts). All others are negatives, and count as much as the positives together. The
+ * (`addRemovalCosts`). All others are negatives, and count as much as the positives together. The
  * thresholds are quantiles of all logits, so one threshold keeps a share of the tokens of these
  * passages, and about that of others.
  *
@@ -208,3 +206,73 @@ export function fitLayer(rows: readonly Float64Array[], costs: Float64Array): To
 }
 
 const rounded = (value: number): number => Number(value.toPrecision(DIGITS));
+
+/** The options that have a flag. */
+export const PRUNING_TRAINING_OPTIONS = {
+  model: RUN_FILES.model,
+  corpus: RUN_FILES.corpus,
+  data: TRAIN_OPTIONS.data,
+  /** Folder for a copy of the model with the layer; the folder of the model changes in place. */
+  out: option(path(), {
+    help: "folder for a copy of the model with the layer, or the model's own to change it in place",
+    placeholder: "DIR",
+  }),
+  /** Passages to learn from, drawn among those that questions were asked about. Default 2,000. */
+  passages: option(integer(1).default(2_000), {
+    help: "passages to learn from, drawn among those that questions were asked about",
+  }),
+  /** Seed of all random numbers. Default 0. */
+  seed: SEED,
+  threads: LOAD_OPTIONS.threads,
+};
+
+const TABLE = { ...PRUNING_TRAINING_OPTIONS, ...SIGNAL };
+
+/** Options of `trainPruning`. All except the files have a default. */
+export interface PruningTrainingOptions extends Given<typeof TABLE> {}
+
+export type ResolvedPruningTraining = Resolved<typeof TABLE>;
+
+/** @throws {InputError} for an unknown option, a missing one and a value out of range */
+export const resolvePruningTraining = (given: PruningTrainingOptions): ResolvedPruningTraining =>
+  resolveOptions(TABLE, given);
+
+/**
+ * Adds to `costs` [tokens] what each question token loses if the token of the passage that it
+ * matches is removed: the difference between its best and its second-best product,
+ *
+ *     costs_j += q_i . k_j - max over j' != j of q_i . k_j',    j = argmax over j of q_i . k_j
+ *
+ * The removal of other tokens costs nothing. The only token of a passage has no cost.
+ *
+ * @param question the query vectors: [question tokens, dimension]
+ * @param keys of the passage: [tokens, dimension]
+ */
+export function addRemovalCosts(
+  question: Float32Array,
+  keys: Float32Array,
+  dimension: number,
+  costs: Float64Array,
+): void {
+  if (costs.length < 2) return;
+  for (let i = 0; i < question.length; i += dimension) {
+    let [best, first, second] = [-1, -Infinity, -Infinity];
+    for (let j = 0; j < costs.length; j++) {
+      let product = 0;
+      for (let d = 0; d < dimension; d++) product += question[i + d]! * keys[j * dimension + d]!;
+      if (product > first) [best, first, second] = [j, product, first];
+      else if (product > second) second = product;
+    }
+    costs[best]! += first - second;
+  }
+}
+
+/**
+ * How often each token counts in the training: as much as its removal costs. The tokens without a
+ * cost count as much as all others together, each the same.
+ */
+export function tokenCounts(costs: Float64Array): Float64Array {
+  const total = costs.reduce((sum, cost) => sum + cost, 0);
+  const without = costs.filter((cost) => cost === 0).length;
+  return costs.map((cost) => (cost > 0 ? cost : total / without));
+}

@@ -1,8 +1,15 @@
 /** The evaluations of a run: a summary and a table. */
 
 import type { Measures } from "../../evaluation/measures.ts";
-import { type Baseline, formatCount, formatNumber, measureLabel, withoutHybrid } from "./format.ts";
-import { type Html, html } from "./html.ts";
+import {
+  type Baseline,
+  formatCount,
+  formatNumber,
+  type Html,
+  html,
+  measureLabel,
+  withoutHybrid,
+} from "./format.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
 
 export interface ReportedEvaluation {

@@ -5,16 +5,13 @@
 
 import { replaceFile } from "../../io/replace-file.ts";
 import type { Term } from "../objectives/objective.ts";
-import { CHART_SCRIPT } from "./chart-script.ts";
 import { chartsOf } from "./charts.ts";
 import { evaluationsOf, evaluationTable, outcome } from "./evaluations.ts";
 import { figure } from "./figure.ts";
-import { type Baseline, formatCount } from "./format.ts";
-import { type Html, html, raw } from "./html.ts";
+import { type Baseline, formatCount, type Html, html, raw } from "./format.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
+import { CHART_SCRIPT, type PagePlotter, readUPlot, STYLE } from "./page.ts";
 import { type ReportSample, sampleCards } from "./samples.ts";
-import { STYLE } from "./style.ts";
-import { type PagePlotter, readUPlot } from "./uplot.ts";
 
 export type { Baseline } from "./format.ts";
 export { outcomeOf, type ReportSample, type SampleReply } from "./samples.ts";

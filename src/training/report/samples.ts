@@ -2,7 +2,7 @@
 
 import { containsAnswer, exactMatch } from "../../evaluation/answers.ts";
 import { findAnswerSpan } from "../../text/answer-span.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, html } from "./format.ts";
 
 /** The answer of a model and its evidence. */
 export interface SampleReply {

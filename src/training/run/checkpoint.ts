@@ -4,7 +4,7 @@
  *     DIRECTORY/
  *       checkpoint.json              identifies the run, its step and the file of the state
  *       state-000500.safetensors     for each parameter NAME: value:NAME, mean:NAME, square:NAME;
- *                                    the queue of pre-batch negatives, see pre-batch-tensors.ts
+ *                                    the queue of pre-batch negatives, see ../gradient-cache/pre-batch.ts
  *
  * `mean` and `square` are AdamW's first and second moment. The state is written first, under a new
  * name; then checkpoint.json is replaced in one step. There is one complete checkpoint whenever the
@@ -20,8 +20,11 @@ import { createOutputDirectory, syncName } from "../../io/create-directory.ts";
 import { InputError, systemProblem } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
-import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
-import { preBatchTensors, restorePreBatch } from "./pre-batch-tensors.ts";
+import {
+  type PreBatchQueue,
+  preBatchTensors,
+  restorePreBatch,
+} from "../gradient-cache/pre-batch.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
 /** What must be equal for a run to continue: model, data, corpus and options, by name. */

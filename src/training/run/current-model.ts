@@ -11,8 +11,8 @@ import type { Passage } from "../../text/passage.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { CandidateRetriever } from "../examples/candidates.ts";
 import type { Corpus } from "../examples/corpus.ts";
+import { saveModel } from "./parameters.ts";
 import type { Run } from "./run.ts";
-import { saveModel } from "./save-model.ts";
 
 /** Where a model is, and how it indexes passages. */
 export interface IndexingOptions {

@@ -17,9 +17,9 @@ import type { ParameterState } from "../engine/optimizer.ts";
 import type { MonitorQuestion } from "../examples/training-data.ts";
 import type { SampleReply } from "../report/report.ts";
 import { withCurrentModel } from "./current-model.ts";
-import { divergedParameter } from "./divergence.ts";
 import type { TrainingEvent } from "./events.ts";
 import { idsOf, isRelevant, type MeasuredSet, reciprocalRank } from "./measured-set.ts";
+import { saveModel } from "./parameters.ts";
 import {
   bestOf,
   DEPTH,
@@ -29,8 +29,7 @@ import {
   measuresOf,
   writeRecords,
 } from "./records.ts";
-import type { RunState } from "./run-state.ts";
-import { saveModel } from "./save-model.ts";
+import { divergedParameter, type RunState } from "./run-state.ts";
 import type { MeasurementSeconds } from "./time-budget.ts";
 
 type Parameters = ReadonlyMap<string, ParameterState>;
@@ -42,8 +41,8 @@ const SAMPLES = 6;
 const SAMPLE_PASSAGES = 3;
 
 /**
- * Measures the current model, unless this step is measured already. The best model is saved with its
- * weights of hybrid search.
+ * Measures the current model, unless this step is measured already. The best model is saved with
+ * its weights of hybrid search.
  */
 export async function* measure(state: RunState): AsyncGenerator<TrainingEvent> {
   const { set, step, records } = state;

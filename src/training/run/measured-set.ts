@@ -1,6 +1,6 @@
 /**
- * What a run is measured with: the questions of `--dev` on the whole corpus, which are also answered;
- * or held-out examples on a small part of it.
+ * What a run is measured with: the questions of `--dev` on the whole corpus, which are also
+ * answered; or held-out examples on a small part of it.
  */
 
 import { containsAnswer } from "../../evaluation/answers.ts";
@@ -15,7 +15,9 @@ import { DEPTH, measuresOf } from "./records.ts";
 import type { Run } from "./run.ts";
 
 export interface MeasuredSet extends Omit<MonitorSet, "passages"> {
-  /** The passages that are searched; undefined for the whole corpus, of the questions of `--dev`. */
+  /**
+   * The passages that are searched; undefined for the whole corpus, of the questions of `--dev`.
+   */
   readonly passages: readonly Passage[] | undefined;
   /** BM25 over the passages, by their ordinals. */
   readonly lexical: Bm25;
@@ -74,7 +76,9 @@ const baselineOf = (reciprocalRanks: readonly number[]): Baseline => ({
   measures: measuresOf({ reciprocalRanks }),
 });
 
-/** Whether a passage is known to be relevant or, if none is known, whether it contains an answer. */
+/**
+ * Whether a passage is known to be relevant or, if none is known, whether it contains an answer.
+ */
 export const isRelevant = (
   { relevant, answers = [] }: MonitorQuestion,
   { id, text }: Pick<Passage, "id" | "text">,

@@ -112,8 +112,8 @@ const SIGNIFICANT_ERRORS = 2;
 const MAX_FALLS = 3;
 
 /**
- * Whether a record is clearly below another. With d_i the loss of reciprocal rank of question i, and
- * n questions,
+ * Whether a record is clearly below another. With d_i the loss of reciprocal rank of question i,
+ * and n questions,
  *
  *     mean(d) > 2 sd(d) / sqrt(n)
  */
@@ -170,9 +170,9 @@ export function outcomeOf(records: readonly MeasurementRecord[], bm25: Measures)
 }
 
 /**
- * What a run brought, in a line: `R@1 25 → 41 of 200 held-out examples`, with hybrid search and BM25
- * beside it; or that the original model was kept; or that training brought nothing beyond the token
- * weights.
+ * What a run brought, in a line: `R@1 25 → 41 of 200 held-out examples`, with hybrid search and
+ * BM25 beside it; or that the original model was kept; or that training brought nothing beyond the
+ * token weights.
  */
 export function verdictOf({
   monitor,

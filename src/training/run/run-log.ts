@@ -21,8 +21,7 @@ import {
   writeReport,
 } from "../report/report.ts";
 import type { RunCheckpoint } from "./checkpoint.ts";
-import type { Run } from "./run.ts";
-import { decisionsOf } from "./run-plan.ts";
+import { decisionsOf, type Run } from "./run.ts";
 
 /** Questions shown in the report. */
 const SAMPLES = 20;

@@ -1,7 +1,8 @@
-/** How far a run is. */
+/** How far a run is, and whether it must end. */
 
 import type { Tokenizer } from "../../text/tokenizer.ts";
-import type { TrainingEngine } from "../engine/engine.ts";
+import type { StepLosses, TrainingEngine } from "../engine/engine.ts";
+import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
@@ -67,3 +68,29 @@ export const failureOf = ({ diverged, records }: RunState): string | undefined =
 /** Steps since the snapshot whose model found the candidates of the last step, if a model did. */
 export const stalenessOf = ({ examples, step }: RunState): number | undefined =>
   examples?.snapshot === undefined ? undefined : step - 1 - examples.snapshot;
+
+/**
+ * The weights of a working model are far below. The product of three larger weights, as in a gated
+ * layer, soon exceeds float32.
+ */
+const MAX_WEIGHT = 1e9;
+
+/** Describes a loss or gradient that is not finite; otherwise undefined. */
+export function divergedLoss({ loss, gradientNorm }: StepLosses, step: number): string | undefined {
+  if (Number.isFinite(loss) && Number.isFinite(gradientNorm)) return undefined;
+  const [lossText, normText] = [loss.toPrecision(4), gradientNorm.toPrecision(4)];
+  return `a loss of ${lossText} and a gradient of norm ${normText} at step ${step}`;
+}
+
+/** Describes the first weight that is too large or not a number; otherwise undefined. */
+export function divergedParameter(
+  parameters: ReadonlyMap<string, ParameterState>,
+  step: number,
+): string | undefined {
+  for (const [name, { value }] of parameters) {
+    const weight = value.find((candidate) => !(Math.abs(candidate) < MAX_WEIGHT));
+    if (weight !== undefined)
+      return `a weight of ${weight.toPrecision(4)} in ${name} after step ${step}`;
+  }
+  return undefined;
+}

@@ -26,10 +26,10 @@ import {
   writeCheckpoint,
 } from "./checkpoint.ts";
 import { modelCandidates, withCurrentModel } from "./current-model.ts";
-import { divergedLoss } from "./divergence.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
 import { measure, tryTokenWeights } from "./measure.ts";
 import { type MeasuredSet, openMeasuredSet } from "./measured-set.ts";
+import { saveModel, startingParameters } from "./parameters.ts";
 import {
   bestOf,
   type MeasurementRecord,
@@ -38,10 +38,10 @@ import {
   readRecords,
   verdictOf,
 } from "./records.ts";
-import type { Run } from "./run.ts";
+import { planOf, type Run } from "./run.ts";
 import { openRunLog, type RunDescription } from "./run-log.ts";
-import { planOf } from "./run-plan.ts";
 import {
+  divergedLoss,
   failureOf,
   isStopped,
   lastStep,
@@ -49,10 +49,8 @@ import {
   type RunState,
   stalenessOf,
 } from "./run-state.ts";
-import { saveModel } from "./save-model.ts";
 import { learningRateAt } from "./schedule.ts";
 import { iterationStage, type Stage } from "./stages.ts";
-import { startingParameters } from "./starting-parameters.ts";
 import { fitToTime, type TimeBudget, timeStep } from "./time-budget.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */

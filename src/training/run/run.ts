@@ -3,9 +3,12 @@
  * of the options, the model and the corpus; everything below reads it and no option.
  */
 
-import { checkPositions, type ModelConfig } from "../../model/config.ts";
+import { createHash } from "node:crypto";
+import { checkPositions, type ModelConfig, retrievalHead } from "../../model/config.ts";
 import { type Resolved, valuesOf } from "../../options/option.ts";
+import type { ParameterState } from "../engine/optimizer.ts";
 import { checkCandidateCount } from "../examples/candidates.ts";
+import type { CandidateSettings } from "../examples/with-candidates.ts";
 import { keepsKeys, type Trained } from "../objectives/trained-parameters.ts";
 import {
   BATCH_SETTINGS,
@@ -16,6 +19,7 @@ import {
   SCHEDULE_SETTINGS,
 } from "../options/run-options.ts";
 import { defaultPart, type Part, trainedParameters } from "../options/trained.ts";
+import type { RunPlan } from "./checkpoint.ts";
 import { haveSameVectors, trainedConfig } from "./trained-config.ts";
 
 export interface RunBatch extends Resolved<typeof BATCH_SETTINGS> {
@@ -113,3 +117,59 @@ export const withSteps = <R extends Run>(run: R, steps: number): R => ({
   ...run,
   schedule: { ...run.schedule, steps },
 });
+
+/** The decisions of a run by the names of their options, without files and without the device. */
+export function decisionsOf(run: Run): RunPlan {
+  const { part, layers, tau, seed, config } = run;
+  const { engine } = run.device;
+  const { pooling, similarity } = config.retrievalAttention;
+  const all = {
+    ...{ train: part, layers, ...run.objective, ...run.batch, ...run.schedule },
+    ...{
+      ...run.optimizer,
+      tau,
+      seed,
+      engine,
+      retrievalHead: retrievalHead(config),
+      pooling,
+      similarity,
+    },
+  };
+  const entries = Object.entries(all).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as RunPlan;
+}
+
+/**
+ * The plan of a run. An error names the first entry that differs, so decisions come before digests.
+ *
+ * @param parameters the parameters at the start of the run
+ * @param data digest of the examples
+ * @param corpus digest of the corpus
+ */
+export const planOf = (
+  run: Run,
+  parameters: ReadonlyMap<string, ParameterState>,
+  data: string,
+  corpus: string,
+): RunPlan => ({
+  ...decisionsOf(run),
+  ...{ data, corpus, model: digestParameters(parameters) },
+});
+
+function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {
+  const hash = createHash("sha256");
+  for (const [name, { value }] of parameters) hash.update(name).update(value);
+  return hash.digest("hex");
+}
+
+export const candidateSettings = (run: Run): CandidateSettings => {
+  const { out, resume, seed, signal } = run;
+  const { steps } = run.schedule;
+  const { objective } = run.objective;
+  return {
+    ...run.batch,
+    ...{ out, resume, seed, signal, steps },
+    learnsReading: objective !== "retrieval",
+    learnsRelevance: objective !== "qa" && objective !== "marginal",
+  };
+};

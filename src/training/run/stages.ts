@@ -2,9 +2,9 @@
 
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import { examplesOfStep, type TextExamples } from "../examples/step.ts";
-import type { TokenExample } from "../objectives/examples.ts";
 import { objectivesOf } from "../objectives/index.ts";
 import type { Objective } from "../objectives/objective.ts";
+import type { TokenExample } from "../objectives/token-batch.ts";
 import type { Run } from "./run.ts";
 
 export interface Stage {

@@ -5,7 +5,6 @@
  */
 
 import { mean } from "../../math/mean.ts";
-import type { RunState } from "./run-state.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
 export interface TimeBudget {
@@ -59,14 +58,24 @@ function scheduleFor(
   return { step, last: step + steps, monitorSteps: Math.max(1, Math.ceil(steps / measurements)) };
 }
 
+/** The part of a run's state that its time depends on. */
+interface TimedState {
+  readonly budget: TimeBudget | undefined;
+  readonly step: number;
+  readonly resumedAt: number;
+  readonly changes: ScheduleChange[];
+  readonly stepSeconds: number[];
+  readonly durations: MeasurementSeconds | undefined;
+}
+
 /** Adds the duration of a step. */
-export function timeStep({ stepSeconds }: RunState, seconds: number): void {
+export function timeStep({ stepSeconds }: TimedState, seconds: number): void {
   stepSeconds.push(seconds);
   if (stepSeconds.length > TIMED_STEPS) stepSeconds.shift();
 }
 
 /** After a few steps and each measurement: moves the last step to where the time ends. */
-export function fitToTime(state: RunState, isMeasured: boolean): void {
+export function fitToTime(state: TimedState, isMeasured: boolean): void {
   const { budget, changes, step, stepSeconds, durations, resumedAt } = state;
   if (!budget || !durations) return;
   if (trainingSeconds(budget, durations) < durations.measurement) {

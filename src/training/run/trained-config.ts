@@ -2,8 +2,8 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { ModelConfig, Similarity } from "../../model/config.ts";
+import { requireTokenKeys } from "../options/model-folder.ts";
 import type { RunRequest } from "../options/run-options.ts";
-import { requireTokenKeys } from "../options/token-keys.ts";
 import type { Part } from "../options/trained.ts";
 
 interface ConfigChoice

@@ -3,7 +3,7 @@
  * ages and relative dates ("two years later") are not dates: they cannot be looked up.
  */
 
-import type { SalientSpan } from "./spans.ts";
+import type { SalientSpan } from "./words.ts";
 
 const MONTH = String.raw`(?:(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?|May\b)`;
 const DAY = String.raw`\b(?:[0-2]?\d|3[01])(?:st|nd|rd|th)?\b`;

@@ -4,8 +4,7 @@
  */
 
 import { HEADS, PEOPLES } from "./name-words.ts";
-import type { EntityKind } from "./spans.ts";
-import type { SentenceWord } from "./words.ts";
+import type { EntityKind, SentenceWord } from "./words.ts";
 
 const REGIONS = namesOfCodes("region");
 const LANGUAGES = namesOfCodes("language");

@@ -1,6 +1,6 @@
 /** Word lists: heads that determine the kind of a name, and capitalised words that are no names. */
 
-import type { EntityKind } from "./spans.ts";
+import type { EntityKind } from "./words.ts";
 
 const HEADS_BY_KIND: Partial<Record<EntityKind, readonly string[]>> = {
   organisation: [

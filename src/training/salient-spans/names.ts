@@ -7,8 +7,7 @@
 import { isPeople, isRegion, kindOf } from "./name-kinds.ts";
 import { BEFORE_OF, HEADS, NO_NAMES, PLACES_WITH_AND, ROLES } from "./name-words.ts";
 import { headingLength, isOpener, opensWithName } from "./sentence-openers.ts";
-import type { SalientSpan } from "./spans.ts";
-import type { SentenceWord } from "./words.ts";
+import type { SalientSpan, SentenceWord } from "./words.ts";
 
 /** Consecutive words, and the word before them. */
 interface Run {

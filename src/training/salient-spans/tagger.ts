@@ -8,8 +8,7 @@
 
 import { calendarSpans } from "./calendar.ts";
 import { nameSpans } from "./names.ts";
-import type { SalientSpan } from "./spans.ts";
-import { type SentenceWord, sentenceWords, type Term } from "./words.ts";
+import { type SalientSpan, type SentenceWord, sentenceWords, type Term } from "./words.ts";
 
 /**
  * Compromise's lexicon and its first tagging pass. The second pass, by grammar, takes twice as long

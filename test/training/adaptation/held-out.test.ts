@@ -2,7 +2,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { maxHeldOut } from "../../../src/training/adaptation/example-counts.ts";
+import { maxHeldOut } from "../../../src/training/adaptation/adaptation.ts";
 import { monitoredPassages } from "../../../src/training/adaptation/monitor-set.ts";
 import { heldOutCount } from "../../../src/training/examples/held-out.ts";
 

@@ -6,8 +6,8 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { TokenExample } from "../../../src/training/objectives/examples.ts";
 import { objectivesOf } from "../../../src/training/objectives/index.ts";
+import type { TokenExample } from "../../../src/training/objectives/token-batch.ts";
 import { LOG_SCALE } from "../../../src/training/objectives/trained-parameters.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";

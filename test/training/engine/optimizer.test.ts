@@ -2,7 +2,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { openOnnxOptimizer } from "../../../src/training/engine/onnx-optimizer.ts";
+import { openOnnxOptimizer } from "../../../src/training/engine/onnx-backend.ts";
 import { type ParameterState, parameterState } from "../../../src/training/engine/optimizer.ts";
 import { HEAD_WEIGHTS } from "../../../src/training/objectives/trained-parameters.ts";
 import { learningRateAt } from "../../../src/training/run/schedule.ts";

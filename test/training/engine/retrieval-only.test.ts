@@ -13,8 +13,8 @@ import {
   openPreBatchQueue,
   type StepKeys,
 } from "../../../src/training/gradient-cache/pre-batch.ts";
-import type { TokenExample } from "../../../src/training/objectives/examples.ts";
 import { type ObjectiveName, objectivesOf } from "../../../src/training/objectives/index.ts";
+import type { TokenExample } from "../../../src/training/objectives/token-batch.ts";
 import { LOG_SCALE, selectTrained } from "../../../src/training/objectives/trained-parameters.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { BACKENDS } from "../../support/backends.ts";

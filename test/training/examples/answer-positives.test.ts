@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { containsAnswer } from "../../../src/evaluation/answers.ts";
-import { withAnswerPositives } from "../../../src/training/examples/answer-positives.ts";
+import { withAnswerPositives } from "../../../src/training/examples/corpus-answers.ts";
 import { openCorpus } from "../../../src/training/examples/corpus.ts";
 import type { Example } from "../../../src/training/examples/example.ts";
 import { finish } from "../../support/adaptation.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { containsAnswer } from "../../../src/evaluation/answers.ts";
-import { countAnswered } from "../../../src/training/examples/answered.ts";
+import { countAnswered } from "../../../src/training/examples/corpus-answers.ts";
 import { passagesOf } from "../../support/sources.ts";
 
 test("counts as a loop over all questions and passages does", async () => {

@@ -11,8 +11,10 @@ import {
 } from "../../../src/training/examples/candidates.ts";
 import type { Corpus } from "../../../src/training/examples/corpus.ts";
 import type { Example } from "../../../src/training/examples/example.ts";
-import { questionExamples } from "../../../src/training/examples/sources/questions.ts";
-import { readTrainingFile } from "../../../src/training/examples/training-questions.ts";
+import {
+  questionExamples,
+  readTrainingFile,
+} from "../../../src/training/examples/training-questions.ts";
 import { refused } from "../../checkpoints/support.ts";
 import { testWithShared } from "../../support/shared.ts";
 

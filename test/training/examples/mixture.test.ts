@@ -1,8 +1,11 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { apportion, mixture } from "../../../src/training/examples/mixture.ts";
 import type { TextExamples } from "../../../src/training/examples/step.ts";
-import type { TrainingData } from "../../../src/training/examples/training-data.ts";
+import {
+  apportion,
+  mixture,
+  type TrainingData,
+} from "../../../src/training/examples/training-data.ts";
 import { refused } from "../../checkpoints/support.ts";
 import { finish } from "../../support/adaptation.ts";
 

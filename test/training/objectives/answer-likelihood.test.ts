@@ -4,8 +4,8 @@ import { test } from "uvu";
 import {
   copyShares,
   labelLogProbabilities,
-} from "../../../src/training/objectives/answer-likelihood.ts";
-import { meanNegative } from "../../../src/training/objectives/reading.ts";
+  meanNegative,
+} from "../../../src/training/objectives/reading.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { drawn, whole } from "../../support/draws.ts";
 import { at, naiveOps as ops, tabulate } from "../../support/naive-ops.ts";

@@ -16,10 +16,6 @@ import type { Ops } from "../../../src/tensor/ops.ts";
 import { chunksOf } from "../../../src/training/gradient-cache/chunks.ts";
 import { copyAttention } from "../../../src/training/objectives/copy-attention.ts";
 import { distillation } from "../../../src/training/objectives/distillation.ts";
-import {
-  type TokenExample,
-  withDistinctPassages,
-} from "../../../src/training/objectives/examples.ts";
 import { givenScores } from "../../../src/training/objectives/given-scores.ts";
 import { OBJECTIVES, objectivesOf } from "../../../src/training/objectives/index.ts";
 import { labels } from "../../../src/training/objectives/labels.ts";
@@ -28,6 +24,10 @@ import { type Objective, termsOf } from "../../../src/training/objectives/object
 import { type ChunkInputs, chunkPass } from "../../../src/training/objectives/passes.ts";
 import { answerPhrases, attendedPhrases } from "../../../src/training/objectives/phrases.ts";
 import { reading } from "../../../src/training/objectives/reading.ts";
+import {
+  type TokenExample,
+  withDistinctPassages,
+} from "../../../src/training/objectives/token-batch.ts";
 import { buildTrainedParameters } from "../../../src/training/objectives/trained-parameters.ts";
 import { chartsOf } from "../../../src/training/report/charts.ts";
 import { assertNear } from "../../support/arrays.ts";

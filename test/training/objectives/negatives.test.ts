@@ -2,10 +2,6 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import {
-  type TokenExample,
-  withDistinctPassages,
-} from "../../../src/training/objectives/examples.ts";
 import { modelInputs } from "../../../src/training/objectives/model-inputs.ts";
 import {
   candidatesOf,
@@ -13,7 +9,11 @@ import {
   type Negatives,
   positivesOf,
 } from "../../../src/training/objectives/negatives.ts";
-import { tokenBatch } from "../../../src/training/objectives/token-batch.ts";
+import {
+  type TokenExample,
+  tokenBatch,
+  withDistinctPassages,
+} from "../../../src/training/objectives/token-batch.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
 
 const [A, B, C, D] = [

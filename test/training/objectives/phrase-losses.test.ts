@@ -8,7 +8,7 @@ import { buildParameters, isOfPhraseQueries } from "../../../src/model/parameter
 import type { Ops, Tensor } from "../../../src/tensor/ops.ts";
 import { compile } from "../../../src/tensor/session.ts";
 import { parameterState } from "../../../src/training/engine/optimizer.ts";
-import { passageLoss, searchLoss } from "../../../src/training/objectives/phrase-losses.ts";
+import { passageLoss, searchLoss } from "../../../src/training/objectives/phrases.ts";
 import {
   padStates,
   tracePassageLoss,

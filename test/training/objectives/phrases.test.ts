@@ -8,16 +8,16 @@ import * as assert from "uvu/assert";
 import { inferenceContext } from "../../../src/model/layers/context.ts";
 import { chunksOf } from "../../../src/training/gradient-cache/chunks.ts";
 import type { StepKeys } from "../../../src/training/gradient-cache/pre-batch.ts";
-import {
-  type TokenExample,
-  withDistinctPassages,
-} from "../../../src/training/objectives/examples.ts";
 import { modelOutputs } from "../../../src/training/objectives/forward.ts";
 import { labels } from "../../../src/training/objectives/labels.ts";
 import { needsOf, type Objective } from "../../../src/training/objectives/objective.ts";
 import type { ModelOutputs } from "../../../src/training/objectives/outputs.ts";
 import { type ChunkInputs, chunkPass } from "../../../src/training/objectives/passes.ts";
 import { answerPhrases, attendedPhrases } from "../../../src/training/objectives/phrases.ts";
+import {
+  type TokenExample,
+  withDistinctPassages,
+} from "../../../src/training/objectives/token-batch.ts";
 import { buildTrainedParameters } from "../../../src/training/objectives/trained-parameters.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { type NaiveTensor, naiveOps } from "../../support/naive-ops.ts";

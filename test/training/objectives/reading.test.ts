@@ -5,8 +5,8 @@ import { answerLogLikelihoods } from "../../../src/decoder/answer-likelihoods.ts
 import { fuseInputs } from "../../../src/decoder/reader.ts";
 import { openReaderSession } from "../../../src/decoder/reader-session.ts";
 import { openRetrieverSession } from "../../../src/encoder/retriever-session.ts";
-import type { TokenExample } from "../../../src/training/objectives/examples.ts";
 import { reading } from "../../../src/training/objectives/reading.ts";
+import type { TokenExample } from "../../../src/training/objectives/token-batch.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { TINY_MODELS } from "../../support/tiny-model.ts";
 import { trainedStates } from "../../support/training.ts";

@@ -6,7 +6,7 @@ import {
   headScores,
   passageScores,
   type RetrievalVectors,
-} from "../../../src/training/objectives/retrieval-score.ts";
+} from "../../../src/training/objectives/outputs.ts";
 import { assertNear } from "../../support/arrays.ts";
 import { drawn } from "../../support/draws.ts";
 import { at, type NaiveTensor, naiveOps as ops, tabulate } from "../../support/naive-ops.ts";

@@ -16,8 +16,7 @@ import {
   type TrainOptions,
   withDefaults,
 } from "../../../src/training/options/train-options.ts";
-import { resolveRun } from "../../../src/training/run/run.ts";
-import { decisionsOf } from "../../../src/training/run/run-plan.ts";
+import { decisionsOf, resolveRun } from "../../../src/training/run/run.ts";
 import { tinyConfig } from "../../support/tiny-model.ts";
 import { runOf } from "../../support/training.ts";
 

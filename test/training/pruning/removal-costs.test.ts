@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { createRandom } from "../../../src/math/random.ts";
-import { addRemovalCosts, tokenCounts } from "../../../src/training/pruning/removal-costs.ts";
+import { addRemovalCosts, tokenCounts } from "../../../src/training/pruning/train-pruning.ts";
 
 const DIMENSION = 4;
 const random = createRandom("removal costs");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Curve, Point } from "../../../src/training/report/charts.ts";
-import { thin } from "../../../src/training/report/thin.ts";
+import { thin } from "../../../src/training/report/figure.ts";
 
 const curve = (points: Point[]): Curve => ({ name: "curve", points });
 

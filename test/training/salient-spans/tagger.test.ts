@@ -3,7 +3,7 @@ import compromise from "compromise";
 import dates from "compromise-dates";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { ENTITY_KINDS, type SalientSpan } from "../../../src/training/salient-spans/spans.ts";
+import { ENTITY_KINDS, type SalientSpan } from "../../../src/training/salient-spans/words.ts";
 import { loadTagger } from "../../../src/training/salient-spans/tagger.ts";
 
 interface Labelled {

@@ -10,7 +10,7 @@ import type { Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Extent } from "../../../text/sentences.ts";
 import { type Example, type Passages, readAs } from "../example.ts";
-import { examplesOfUnits } from "./sampled-units.ts";
+import { examplesOfUnits } from "./prose.ts";
 import type { Sample } from "./sampling.ts";
 
 /** Share of the examples whose sentence is removed from its passage; section 9.2 of the source. */

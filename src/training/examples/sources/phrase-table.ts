@@ -11,10 +11,11 @@
  * matter.
  */
 
+import type { Random } from "../../../math/random.ts";
 import type { Passages } from "../example.ts";
 import { extended, HASH_RANGE, hashOf } from "./hash.ts";
-import { stopWordsOf } from "./stop-words.ts";
-import { type Word, wordsOf } from "./words.ts";
+import { isDrawn } from "./sampling.ts";
+import { keysOf, MIN_WORDS, type Word, wordsOf } from "./words.ts";
 
 const MAX_WORDS = 4;
 /** Phrases in the table: with 100,000 passages of 100 words, a process of 450 MB. */
@@ -116,4 +117,92 @@ function isJoined(text: string, a: Word, b: Word): boolean {
   for (let at = a.end; at < b.start; at++)
     if (!" \t\n\r\u00a0-‑’'".includes(text[at]!)) return false;
   return true;
+}
+
+/** The share of English text that its 50 to 100 most frequent words make up. */
+const SHARE_OF_TEXT = 0.4;
+/** In UTF-16 code units: "which", "their", "nicht". */
+const MAX_LENGTH = 5;
+/** Passages whose words are counted. */
+const SAMPLED_PASSAGES = 2_000;
+/** A rarer word is no stop word, which counts in a corpus of few passages. */
+const MIN_COUNT = 3;
+
+/**
+ * The stop words of a corpus, found without a list for its language: the short words among those
+ * that make up 40 % of its running text. Frequent words are short in all languages (Zipf 1935, "The
+ * Psycho-Biology of Language"), while a frequent long word is what the corpus is about.
+ */
+export async function stopWordsOf(corpus: Passages, seed: number): Promise<Set<string>> {
+  const counts = new Map<string, number>();
+  let total = 0;
+  const share = SAMPLED_PASSAGES / corpus.size;
+  for await (const passage of corpus.passages(isDrawn(seed, "stop words", share)))
+    for (const { key } of wordsOf(passage.text)) {
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      total++;
+    }
+  const stopWords = new Set<string>();
+  let covered = 0;
+  const byCount = [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+  for (const [word, count] of byCount) {
+    if (covered >= SHARE_OF_TEXT * total || count < MIN_COUNT) break;
+    covered += count;
+    if (word.length <= MAX_LENGTH) stopWords.add(word);
+  }
+  return stopWords;
+}
+
+/**
+ * One of the `found` phrases of a sentence with these words, in proportion to its idf. It occurs
+ * once in the sentence and leaves five words; undefined if there is none.
+ */
+export function drawPhrase(
+  found: readonly RecurringPhrase[],
+  words: readonly Word[],
+  random: Random,
+): RecurringPhrase | undefined {
+  return drawByIdf(
+    maximal(found).filter((phrase) => isUsable(phrase, words)),
+    random,
+  );
+}
+
+/** The text of a phrase of `sentence`. */
+export const textOf = (
+  { first, end }: RecurringPhrase,
+  words: readonly Word[],
+  sentence: string,
+): string => sentence.slice(words[first]!.start, words[end - 1]!.end);
+
+/** Without the phrases that are a part of a longer one with which they always occur. */
+function maximal(found: readonly RecurringPhrase[]): RecurringPhrase[] {
+  return found.filter(
+    ({ first, end, passages }) =>
+      !found.some(
+        (other) =>
+          other.first <= first &&
+          end <= other.end &&
+          other.end - other.first > end - first &&
+          other.passages === passages,
+      ),
+  );
+}
+
+/** Whether the phrase occurs once in its sentence, and five other words are left. */
+function isUsable({ first, end }: RecurringPhrase, words: readonly Word[]): boolean {
+  const keys = (from: number, to: number): string => ` ${keysOf(words.slice(from, to)).join(" ")} `;
+  const phrase = keys(first, end);
+  const isRepeated = keys(0, first).includes(phrase) || keys(end, words.length).includes(phrase);
+  return !isRepeated && words.length - (end - first) >= MIN_WORDS;
+}
+
+function drawByIdf(found: readonly RecurringPhrase[], random: Random): RecurringPhrase | undefined {
+  const sum = found.reduce((all, { idf }) => all + idf, 0);
+  let rest = random.next() * sum;
+  for (const phrase of found) {
+    rest -= phrase.idf;
+    if (rest < 0) return phrase;
+  }
+  return found.at(-1);
 }

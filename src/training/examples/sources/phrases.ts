@@ -12,9 +12,14 @@ import type { Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Extent } from "../../../text/sentences.ts";
 import { type Example, MASK, type Passages } from "../example.ts";
-import { drawPhrase, textOf } from "./draw-phrase.ts";
-import { countPhrases, type PhraseTable, type RecurringPhrase } from "./phrase-table.ts";
-import { examplesOfUnits } from "./sampled-units.ts";
+import {
+  countPhrases,
+  drawPhrase,
+  type PhraseTable,
+  type RecurringPhrase,
+  textOf,
+} from "./phrase-table.ts";
+import { examplesOfUnits } from "./prose.ts";
 import type { Sample } from "./sampling.ts";
 import { MIN_WORDS, type Word, wordsOf } from "./words.ts";
 

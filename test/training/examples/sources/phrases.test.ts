@@ -1,9 +1,11 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Passages } from "../../../../src/training/examples/example.ts";
-import { countPhrases } from "../../../../src/training/examples/sources/phrase-table.ts";
+import {
+  countPhrases,
+  stopWordsOf,
+} from "../../../../src/training/examples/sources/phrase-table.ts";
 import { phrases } from "../../../../src/training/examples/sources/phrases.ts";
-import { stopWordsOf } from "../../../../src/training/examples/sources/stop-words.ts";
 import { wordsOf } from "../../../../src/training/examples/sources/words.ts";
 import { ALL, listOf, passagesOf, textsOf } from "../../../support/sources.ts";
 

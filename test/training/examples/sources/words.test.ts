@@ -1,6 +1,6 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { unitsOf } from "../../../../src/training/examples/sources/units.ts";
+import { unitsOf } from "../../../../src/training/examples/sources/sampling.ts";
 import { containsPhrase, wordsOf } from "../../../../src/training/examples/sources/words.ts";
 
 const keys = (text: string): string[] => wordsOf(text).map(({ key }) => key);

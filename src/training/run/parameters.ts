@@ -1,11 +1,12 @@
-/** The first parameters of a run: its model's, or random ones, and the learned scalars. */
+/** Parameters of a run: the first ones, and the model that is written of those it has. */
 
 import { hasWeights } from "../../checkpoints/open.ts";
-import { headLayer } from "../../model/config.ts";
+import { headLayer, type ModelConfig, withHead } from "../../model/config.ts";
 import { hasRetrievalHead, readConfig } from "../../model/config-file.ts";
 import { initialWeight, initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { parameterTable, queryEncoderSources } from "../../model/parameter-names.ts";
+import { writeModel } from "../../model/write-model.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
 import type { Run, StartingModel } from "./run.ts";
@@ -47,4 +48,37 @@ export async function startingParameters({
   if (tau !== undefined)
     parameters.set(HEAD_WEIGHTS, parameterState([heads], new Float32Array(heads)));
   return parameters;
+}
+
+/** Beyond it exp(s), computed in float32, is 0 or infinite. */
+const MAX_LOG_SCALE = 87;
+
+/**
+ * Writes trained parameters as a model folder: those that changed in float32, the others as the
+ * original model has them if it has them in int8. The learned scalars become part of the
+ * configuration: the head of greatest weight, and the scale of scores.
+ *
+ * @param original folder of the model that training began with
+ * @throws {InputError} if the disk refuses.
+ */
+export async function saveModel(
+  folder: string,
+  config: ModelConfig,
+  parameters: ReadonlyMap<string, ParameterState>,
+  original: string,
+): Promise<void> {
+  const values = (name: string): Float32Array => parameters.get(name)!.value;
+  await writeModel(folder, learnedConfig(config, parameters), values, { original, dtype: "F32" });
+}
+
+/** The configuration with the learned head and scale. */
+function learnedConfig(
+  config: ModelConfig,
+  parameters: ReadonlyMap<string, ParameterState>,
+): ModelConfig {
+  const headWeights = parameters.get(HEAD_WEIGHTS)?.value;
+  const logScale = parameters.get(LOG_SCALE)!.value[0]!;
+  const retrievalScale = Math.exp(Math.max(-MAX_LOG_SCALE, Math.min(MAX_LOG_SCALE, logScale)));
+  const scaled = { ...config, retrievalScale };
+  return headWeights ? withHead(scaled, headWeights.indexOf(Math.max(...headWeights))) : scaled;
 }
