@@ -4,7 +4,7 @@
  *     DIRECTORY/
  *       checkpoint.json              identifies the run, its step and the file of the state
  *       state-000500.safetensors     for each parameter NAME: value:NAME, mean:NAME, square:NAME;
- *                                    the queue of pre-batch negatives, see ../gradient-cache/pre-batch.ts
+ *                                    pre-batch negatives, see ../gradient-cache/pre-batch.ts
  *
  * `mean` and `square` are AdamW's first and second moment. The state is written first, under a new
  * name; then checkpoint.json is replaced in one step. There is one complete checkpoint whenever the
