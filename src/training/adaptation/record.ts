@@ -105,6 +105,7 @@ export async function recordedOptions(
 }
 
 export interface AdaptationResult {
+  /** What the run decided before it began. */
   readonly plan: AdaptationPlan;
   /** Undefined after a dry run. */
   readonly training?: TrainingResult | undefined;

@@ -160,7 +160,9 @@ export type NamedTensors = Readonly<Record<string, NamedTensor>>;
 
 /** A loss and its terms. */
 export interface LossValues {
+  /** The weighted sum of the terms. */
   readonly loss: number;
+  /** The terms by name. */
   readonly terms: Readonly<Record<string, number>>;
 }
 

@@ -178,8 +178,15 @@ export interface TokenExample {
   readonly notNegatives?: readonly (readonly number[])[] | undefined;
 }
 
-/** The answer in a passage: the index in `passages`, and the first and the last token. */
-export type AnswerPhrase = Readonly<Record<"candidate" | "first" | "last", number>>;
+/** The answer in a passage. */
+export interface AnswerPhrase {
+  /** The index in `passages`. */
+  readonly candidate: number;
+  /** Its first token in the passage. */
+  readonly first: number;
+  /** Its last token. */
+  readonly last: number;
+}
 
 /** Equal passages have equal token ids. */
 export const passageName = (ids: readonly number[]): string => ids.join();

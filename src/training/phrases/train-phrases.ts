@@ -259,12 +259,14 @@ const SCHEDULE = "Schedule";
 
 /** The options that have a flag. */
 export const PHRASE_TRAINING_OPTIONS = {
+  /** Folder or name of the model that made the index. Default: the model of this package. */
   model: RUN_FILES.model,
   /** The folder of the index. Its keys do not change. */
   index: option(path(), {
     help: "folder of the index; its keys do not change",
     placeholder: "DIR",
   }),
+  /** Training questions with their answers: see `readTrainingFile`. */
   data: TRAIN_OPTIONS.data,
   /** Folder of the model with phrase queries. */
   out: option(path(), {
@@ -295,13 +297,17 @@ export const PHRASE_TRAINING_OPTIONS = {
   }),
   /** Seed of all random numbers. Default 0. */
   seed: SEED,
+  /** Threads of the cpu provider. Default: one for each physical core. */
   threads: LOAD_OPTIONS.threads,
 };
 
 const TABLE = { ...PHRASE_TRAINING_OPTIONS, ...SIGNAL };
 
 /** Options of `trainPhrases`. All except the files have a default. */
-export interface PhraseTrainingOptions extends Given<typeof TABLE> {}
+export interface PhraseTrainingOptions
+  extends Given<typeof PHRASE_TRAINING_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof TABLE> {}
 
 export type ResolvedPhraseTraining = Resolved<typeof TABLE>;
 

@@ -209,8 +209,11 @@ const rounded = (value: number): number => Number(value.toPrecision(DIGITS));
 
 /** The options that have a flag. */
 export const PRUNING_TRAINING_OPTIONS = {
+  /** Folder or name of the model. Default: the model of this package. */
   model: RUN_FILES.model,
+  /** Passages: JSON Lines, plain or gzip. */
   corpus: RUN_FILES.corpus,
+  /** Training questions with their answers: see `readTrainingFile`. */
   data: TRAIN_OPTIONS.data,
   /** Folder for a copy of the model with the layer; the folder of the model changes in place. */
   out: option(path(), {
@@ -223,13 +226,17 @@ export const PRUNING_TRAINING_OPTIONS = {
   }),
   /** Seed of all random numbers. Default 0. */
   seed: SEED,
+  /** Threads of the cpu provider. Default: one for each physical core. */
   threads: LOAD_OPTIONS.threads,
 };
 
 const TABLE = { ...PRUNING_TRAINING_OPTIONS, ...SIGNAL };
 
 /** Options of `trainPruning`. All except the files have a default. */
-export interface PruningTrainingOptions extends Given<typeof TABLE> {}
+export interface PruningTrainingOptions
+  extends Given<typeof PRUNING_TRAINING_OPTIONS>,
+    Given<typeof SIGNAL>,
+    Given<typeof TABLE> {}
 
 export type ResolvedPruningTraining = Resolved<typeof TABLE>;
 

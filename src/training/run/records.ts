@@ -132,6 +132,7 @@ export function fallOf(records: readonly MeasurementRecord[]): string | undefine
 
 /** What held-out examples say of a run. */
 export interface MonitorOutcome {
+  /** The measure before the run. */
   readonly before: Measures;
   /** Of the saved model, which is that of `step`. */
   readonly after: Measures;
@@ -143,6 +144,7 @@ export interface MonitorOutcome {
     readonly after: Measures;
     readonly weights: HybridWeights;
   };
+  /** The step whose weights are kept. */
   readonly step: number;
   /** Whether the saved model is one that was taken without a gain: see `bestOf`. Default: false. */
   readonly taken?: boolean | undefined;

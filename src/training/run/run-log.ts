@@ -41,7 +41,9 @@ export interface StepRecord {
 
 /** Hybrid search with the weights that fit the model. */
 export interface HybridMeasures {
+  /** The weights that were measured. */
   readonly weights: HybridWeights;
+  /** What they reach. */
   readonly measures: Measures;
 }
 
