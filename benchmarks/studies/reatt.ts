@@ -32,6 +32,7 @@ export function reattStudy(_data: string, folder: string): Study {
     { name: "gold passage as the target", options: goldOptions(folder) },
     { name: "no target (answers alone)", options: { objective: "qa", alpha: undefined } },
     { name: "no in-batch negatives", options: { "no-in-batch-negatives": "" } },
+    { name: "learned head weights, tau 0.001", options: { tau: "0.001" } },
     ...otherLayers.map((layer) => ({ name: `B ${layer}`, start: start(layer), options: {} })),
     ...["16", "32"].map((questions) => ({
       name: `${questions} questions`,

@@ -7,13 +7,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "../../src/io/replace-file.ts";
 
 export type Figures = Readonly<Record<string, number>>;
 
-/** Options of `reatt train`. "" is a flag without a value; undefined removes one of the study. */
+/**
+ * Options of `train`, with `-` between words. "" is true, `no-NAME` with "" is false; undefined
+ * removes one of the study.
+ */
 export type Options = Readonly<Record<string, string | undefined>>;
 
 export interface Row {
@@ -110,13 +113,24 @@ const figuresFile = (folder: string, row: Row, seed: number): string =>
   join(folder, `figures ${slug(row)} ${seed}.json`);
 
 async function train(options: Options, seed: number, out: string): Promise<void> {
-  const flags = Object.entries({ ...options, seed: `${seed}`, out }).flatMap(([name, value]) =>
-    value === undefined ? [] : value === "" ? [`--${name}`] : [`--${name}`, value],
+  const given = Object.entries({ ...options, seed: `${seed}`, out }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
   );
+  const text = JSON.stringify(Object.fromEntries(given.map(libraryOption)));
   await rm(out, { recursive: true, force: true });
-  console.error(`reatt train ${flags.join(" ")}`);
-  const program = ["--import", "tsx", "src/cli/main.ts", "train", "--json", ...flags];
+  await writeFile(`${out}.json`, text);
+  console.error(`reatt train --options ${out}.json # ${text}`);
+  const program = ["--import", "tsx", "src/cli/main.ts", "train", "--json"];
+  program.push("--options", `${out}.json`);
   const child = spawn(process.execPath, program, { stdio: ["ignore", "ignore", "inherit"] });
   const [code] = await once(child, "close");
   if (code !== 0) throw new Error(`reatt train ended with ${code}`);
+}
+
+function libraryOption([name, value]: [string, string]): [name: string, value: unknown] {
+  const isFalse = value === "" && name.startsWith("no-");
+  const words = isFalse ? name.slice("no-".length) : name;
+  const key = words.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  if (value === "") return [key, !isFalse];
+  return [key, Number.isNaN(Number(value)) ? value : Number(value)];
 }
