@@ -4,8 +4,9 @@
  * The package is packed and installed by npm into a new project, from the registry alone: a fake
  * `nvcc` pretends that there is a CUDA toolkit, and no library of CUDA may be downloaded. Then the
  * first `js` block of README.md runs in the project. A comment after `console.log(...);` is what
- * the line must print. At last, the installed command indexes a folder of mixed documents, answers
- * and serves, and Chromium asks on the page. The last line is `N passed, N failed`.
+ * the line must print. A program is compiled and bundled as docs/DEPLOY.md says. At last, the
+ * installed command indexes a folder of mixed documents, answers and serves, and Chromium asks on
+ * the page. The last line is `N passed, N failed`.
  */
 
 import { execFileSync, spawn, spawnSync } from "node:child_process";
@@ -19,7 +20,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import { writeMixedDocuments } from "../test/documents/mixed.ts";
 import { hasChromium, launchChromium, withPage } from "../test/support/browser.ts";
 
@@ -57,6 +58,45 @@ await check("the first example of README.md prints what its comments say", () =>
     throw new Error(`expected ${expected.join("\n")}, got ${printed.join("\n")}`);
 });
 
+const PROGRAM = `
+import { type Hit, ReAtt } from "reatt";
+
+async function main(): Promise<void> {
+  const model = await ReAtt.load();
+  const passages = [{ id: "1", title: "James Watt", text: "He patented a steam engine." }];
+  const best: Pick<Hit, "id" | "score"> = (await model.rerank("Who was it?", passages))[0]!;
+  console.log(best.id);
+  await model.close();
+}
+main();
+`;
+const REQUIRED = `
+import reatt = require("reatt");
+
+async function main(): Promise<void> {
+  await using model = await reatt.ReAtt.load();
+  console.log(model.config.vocabularySize > 0 ? 1 : 0);
+}
+main();
+`;
+await check("TypeScript reads the types", () => {
+  writeFileSync(join(project, "program.mts"), PROGRAM);
+  writeFileSync(join(project, "required.cts"), REQUIRED);
+  compile("--module", "nodenext", "program.mts", "required.cts");
+  compile("--module", "esnext", "--moduleResolution", "bundler", "program.mts");
+});
+await check("CommonJS requires the package", () => {
+  compile("--module", "nodenext", "--noEmit", "false", "--outDir", "built", "required.cts");
+  printsOne("built/required.cjs");
+});
+await check("esbuild leaves the package out of a bundle", () => {
+  bundle("external.mjs", "--format=esm", "--packages=external");
+  bundle("external.cjs", "--format=cjs", "--packages=external");
+});
+await check("a bundle with the package finds the weights", () =>
+  bundle("whole.cjs", "--format=cjs", "--external:onnxruntime-node"),
+);
+
 await check("a folder of mixed documents is indexed", async () => {
   await writeMixedDocuments(join(project, "docs"));
   const args = ["reatt", "index", "--corpus", "docs", "--out", "indexed"];
@@ -90,6 +130,34 @@ function install(): void {
   writeFileSync(join(project, "bin", "nvcc"), nvcc, { mode: 0o755 });
   writeFileSync(join(project, "package.json"), '{ "name": "project", "private": true }\n');
   run("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", join(folder, tarball!));
+}
+
+/** Checks the types of files of the project as a user would, who has @types/node. */
+function compile(...args: string[]): void {
+  const compiler = resolve("node_modules/typescript/bin/tsc");
+  const types = ["--types", "node", "--typeRoots", resolve("node_modules/@types")];
+  const target = ["--target", "es2022", "--lib", "es2023,esnext.disposable"];
+  run(process.execPath, compiler, "--noEmit", "--strict", ...types, ...target, ...args);
+}
+
+/** Bundles the program of the project with esbuild, and runs it. */
+function bundle(out: string, ...args: string[]): void {
+  const esbuild = resolve("node_modules/.bin/esbuild");
+  run(
+    esbuild,
+    "program.mts",
+    "--bundle",
+    "--platform=node",
+    "--log-level=error",
+    ...args,
+    `--outfile=${out}`,
+  );
+  printsOne(out);
+}
+
+function printsOne(file: string): void {
+  const printed = run(process.execPath, file).trim();
+  if (printed !== "1") throw new Error(`expected 1, got ${printed}`);
 }
 
 /** Starts the server, asks on its page, and stops it. */
