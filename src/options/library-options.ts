@@ -232,8 +232,8 @@ export const RANK_OPTIONS = {
     defaultText: "every score",
   }),
   /**
-   * What a result is: a passage, or a document with its best passage. Passages of one document count
-   * once. Default `passage`.
+   * What a result is: a passage, or a document with its best passage. Passages of one document
+   * count once. Default `passage`.
    */
   granularity: option(choice("passage", "document").default("passage"), {
     help: "document: passages of one document (or title) count once, with the best score",

@@ -1,4 +1,4 @@
-/** The options of the methods of `ReAtt`. Those of `retrieve`, `phrases` and `read` are below it. */
+/** The options of the methods of `ReAtt`; those of `retrieve`, `phrases` and `read` are below. */
 
 import { READ_OPTIONS, type ReadOptions } from "../decoder/answers.ts";
 import type { DownloadProgress } from "../hub/download.ts";
@@ -50,7 +50,7 @@ export const SYNC = {
   ...DIRECTORY,
   ...WRITE_OPTIONS,
   ...SYNC_OPTIONS,
-  /** Receives what the call is doing: files that it compares and reads, passages that it encodes. */
+  /** Receives what the call does: files that it compares and reads, passages that it encodes. */
   onProgress: callback<(progress: SyncProgress) => void>(),
   ...SIGNAL,
 };

@@ -26,7 +26,10 @@ export interface Comparison {
   readonly in?: readonly WhereValue[] | undefined;
   /** A text has this part, or a list has this text. */
   readonly contains?: string | undefined;
-  /** Above this value. Numbers are compared by value, texts by their UTF-16 code units, as dates in ISO 8601 are. */
+  /**
+   * Above this value. Numbers are compared by value, texts by their UTF-16 code units, as dates in
+   * ISO 8601 are.
+   */
   readonly gt?: string | number | undefined;
   /** At least this value. */
   readonly gte?: string | number | undefined;

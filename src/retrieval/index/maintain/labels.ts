@@ -10,7 +10,7 @@ export interface PassageLabel extends Pick<Passage, "id" | "document" | "metadat
   readonly from: string;
 }
 
-/** The labelled passages, to be copied. A passage may have several labels: it is copied for each. */
+/** The labelled passages, to be copied: one with several labels is copied for each. */
 export async function labelledRanges(
   segments: readonly Segment[],
   labels: readonly PassageLabel[],
