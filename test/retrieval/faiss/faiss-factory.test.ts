@@ -29,7 +29,7 @@ test("the largest codebook of a factory string", () => {
 });
 
 if (isInstalled("faiss-node")) faissTests();
-else test("faiss factory: SKIPPED, the package faiss-node is not installed", () => {});
+else test.skip("faiss factory: the package faiss-node is not installed");
 
 function faissTests(): void {
   const questions = makePassages(10, 5, 5000).map(({ text }) => encodeText(text));

@@ -12,6 +12,6 @@ if (isInstalled("faiss-node")) {
     const open = opening({ engine: { name: "faiss", factory } });
     conformance(test, { name: `faiss ${factory}`, recall, open });
   }
-} else test("faiss: SKIPPED, the package faiss-node is not installed", () => {});
+} else test.skip("faiss: the package faiss-node is not installed");
 
 test.run();

@@ -22,7 +22,7 @@ import {
 } from "../support.ts";
 
 if (isInstalled("@lancedb/lancedb")) lanceTests();
-else test("lancedb: SKIPPED, the package @lancedb/lancedb is not installed", () => {});
+else test.skip("lancedb: the package @lancedb/lancedb is not installed");
 
 function lanceTests(): void {
   const uriOf = (directory: string) => join(directory, "table");
