@@ -3,11 +3,13 @@
 import type { HybridWeights } from "../model/config.ts";
 import { type AdaptationResult, adapt } from "../training/adapt.ts";
 import { INDEX_PASSAGE_TOKENS } from "../training/adaptation/pace.ts";
+import type { AdaptationPlan } from "../training/adaptation/plan.ts";
 import { ADAPT_OPTIONS } from "../training/options/adapt-options.ts";
 import { outcomeOf, type ReportSample, type SampleReply } from "../training/report/report.ts";
 import { describeCut } from "./build-progress.ts";
 import { defineFileCommand } from "./command.ts";
 import { JSON_LINES } from "./file-options.ts";
+import { duration } from "./progress.ts";
 import { printEvents, showEvents } from "./training-events.ts";
 
 export const adaptCommand = defineFileCommand({
@@ -23,7 +25,7 @@ export const adaptCommand = defineFileCommand({
   },
 });
 
-function summaryOf({ plan, training, index, verdict }: AdaptationResult): string {
+function summaryOf({ plan, training, index, verdict, seconds }: AdaptationResult): string {
   if (!training) return plan.samples.join("\n\n");
   const { folder, report, step, finished, failure, monitor, samples } = training;
   const reason = failure ? `: ${failure}; kept the model of step ${monitor?.step ?? 0}` : "";
@@ -34,9 +36,16 @@ function summaryOf({ plan, training, index, verdict }: AdaptationResult): string
     `Report: ${report}`,
     ...(index ? [`Index: ${index}`] : []),
     ...(finished && monitor && monitor.step > 0 ? [hybridLine(monitor.hybrid.weights)] : []),
+    ...(seconds === undefined
+      ? []
+      : [`Took ${duration(seconds)}, planned ${duration(plannedSeconds(plan))}`]),
     ...(verdict ? [`Verdict: ${verdict}`] : []),
   ].join("\n");
 }
+
+/** The whole time, which the run fills. */
+const plannedSeconds = ({ minutes, seconds }: AdaptationPlan): number =>
+  minutes === undefined ? seconds : 60 * minutes;
 
 const hybridLine = ({ lambda }: HybridWeights): string =>
   `Hybrid search: lambda ${lambda}; reatt answer and reatt retrieve --hybrid rank so`;

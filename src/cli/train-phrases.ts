@@ -1,6 +1,10 @@
 /** `reatt train phrases`: trains phrase queries for an index. */
 
-import { PHRASE_TRAINING_OPTIONS, type PhraseTrainingEvent, trainPhrases } from "../training/phrases/train-phrases.ts";
+import {
+  PHRASE_TRAINING_OPTIONS,
+  type PhraseTrainingEvent,
+  trainPhrases,
+} from "../training/phrases/train-phrases.ts";
 import { defineCommand } from "./command.ts";
 import { JSON_LINES } from "./file-options.ts";
 import { type Progress, startProgress } from "./progress.ts";

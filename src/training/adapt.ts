@@ -124,8 +124,9 @@ export async function* adapt(
       : saveModel(run.out, run.config, await startingParameters(run), run.model));
   run.signal?.throwIfAborted(); // the run can be stopped in its last step
   await writeModelCard(options, { plan, training, corpus, data: data.digest });
-  const indexed = run.keepsIndex ? {} : yield* indexAdapted(run, corpus);
-  const complete = { plan, training, ...indexed, verdict: verdictOf(training) };
+  const indexed = run.writesIndex ? yield* indexAdapted(run, corpus) : {};
+  const seconds = (found?.seconds ?? 0) + (performance.now() - started) / 1000;
+  const complete = { plan, training, ...indexed, verdict: verdictOf(training), seconds };
   await writeRecord(options, complete);
   if (!options.keepCheckpoint) await removeCheckpoint(run.out);
   return complete;
@@ -161,14 +162,14 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
 
 /** @param started when the run began, in milliseconds */
 function timeBudget(
-  { minutes, keepsIndex }: Adaptation,
+  { minutes, writesIndex }: Adaptation,
   started: number,
   tokens: { readonly indexed: number; readonly measured: number },
 ): TimeBudget | undefined {
   if (minutes === undefined || tokens.measured === 0) return undefined;
   return {
     secondsLeft: () => 60 * minutes - (performance.now() - started) / 1000,
-    indexedAfter: keepsIndex ? 0 : tokens.indexed / tokens.measured,
+    indexedAfter: writesIndex ? tokens.indexed / tokens.measured : 0,
   };
 }
 

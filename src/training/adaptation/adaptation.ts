@@ -17,6 +17,8 @@ export interface Adaptation extends Run {
   readonly minutes: number | undefined;
   /** Steps between two measurements of retrieval. */
   readonly monitorSteps: number;
+  /** Whether the corpus is indexed at the end. */
+  readonly writesIndex: boolean;
   /** Relative frequency of the sources. */
   readonly weights: Readonly<Partial<Record<SourceName, number>>>;
 }
@@ -34,8 +36,8 @@ export function resolveAdaptation(
   // The retrieval monitor measures on `dev`, and chooses the model.
   const config = withTokenWeights(start.config, options);
   const run = resolveRun({ ...options, dev: undefined }, { ...start, config }, corpus);
-  const { minutes, monitorSteps, weights = {} } = options;
-  return { ...run, minutes, monitorSteps, weights };
+  const { minutes, monitorSteps, index, weights = {} } = options;
+  return { ...run, minutes, monitorSteps, writesIndex: index && !run.keepsIndex, weights };
 }
 
 /** The largest number of the authors' experiments. */

@@ -39,7 +39,7 @@ pipeline_tag: question-answering
 
 # ${basename(resolve(options.out))}
 
-A ReAtt model adapted to a corpus. ${plan.keepsIndex ? KEPT : INDEX}
+A ReAtt model adapted to a corpus. ${plan.keepsIndex ? KEPT : plan.writesIndex ? INDEX : ""}
 The report of the training is \`report.html\`.
 
 ${table(

@@ -177,13 +177,13 @@ export const measurementSeconds = (
  * @throws {InputError} if too few fit
  */
 export function stepsInTime(
-  run: Pick<Adaptation, "minutes" | "keepsIndex">,
+  run: Pick<Adaptation, "minutes" | "writesIndex">,
   passages: number,
   pace: Pace,
   sample: CorpusSample,
 ): number {
   const minutes = run.minutes!;
-  const ofIndex = run.keepsIndex ? 0 : passages * pace.passage;
+  const ofIndex = run.writesIndex ? passages * pace.passage : 0;
   const others = ofIndex + MEASUREMENTS * measurementSeconds(run, passages, pace, sample);
   const steps = Math.floor((60 * minutes - others) / pace.step);
   if (steps >= STEPS.least) return Math.min(STEPS.most, steps);
@@ -192,7 +192,7 @@ export function stepsInTime(
     where: "minutes",
     expected: `${needed} or more: ${STEPS.least} steps take ${duration(STEPS.least * pace.step)}, the index of ${passages} passages ${duration(ofIndex)}`,
     got: `${minutes}`,
-    remedy: "give more minutes or fewer passages, or train the query side of an existing index",
+    remedy: "give more minutes or fewer passages, or leave the index out",
   });
 }
 

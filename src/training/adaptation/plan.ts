@@ -35,6 +35,8 @@ export interface AdaptationPlan {
   readonly layers?: number | undefined;
   /** Whether an index of `model` remains valid. */
   readonly keepsIndex: boolean;
+  /** Whether the corpus is indexed at the end. */
+  readonly writesIndex: boolean;
   /** The sources, each with its maximum number of examples. */
   readonly sources: readonly { readonly name: SourceName; readonly examples: number }[];
   /** How many questions of the training file have an answer in the corpus. */
@@ -83,12 +85,13 @@ export function planAdaptation(
   passages: number,
   { inputs, samples, sample, pace }: PlanInputs,
 ): AdaptationPlan {
-  const { monitorSteps, minutes, keepsIndex } = run;
+  const { monitorSteps, minutes, keepsIndex, writesIndex } = run;
   const { iterations, steps, learningRate } = run.schedule;
   const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
   const measurements = 2 + Math.floor((iterations * steps) / monitorSteps);
   const refreshes = refreshesOf(run);
-  const indexes = keepsIndex ? Math.min(1, refreshes) : refreshes + 1; // fixed keys need one
+  // Fixed keys need one index of the corpus.
+  const indexes = keepsIndex ? Math.min(1, refreshes) : refreshes + Number(writesIndex);
   const { names, labelFree, reason } = inputs.sources;
   const trained = trainedExamples(inputs, run);
   const made = new Map<SourceName, number>(
@@ -109,6 +112,7 @@ export function planAdaptation(
     train: run.part,
     ...(run.layers !== undefined && { layers: run.layers }),
     keepsIndex,
+    writesIndex,
     sources: names.map((name) => ({ name, examples: examples.get(name)! })),
     reason,
     answered: inputs.answered,
@@ -144,7 +148,7 @@ const BASE_BYTES = 1_200_000_000;
 const FLOAT_BYTES = 4;
 
 function sizesOf(
-  run: Run,
+  run: Adaptation,
   passages: number,
   { characters, indexed }: CorpusSample,
   parameters: number,
@@ -165,7 +169,7 @@ function sizesOf(
       BASE_BYTES + 7 * model + stepBytes(run) + heldBytes(run, passages) + 2 * texts + process,
     // 6 of a checkpoint that replaces another, the best weights, the saved model, the measured
     // model, and the model that finds candidates
-    diskBytes: (6 + 3 + searched) * model + (searched + (run.keepsIndex ? 0 : 1)) * index,
+    diskBytes: (6 + 3 + searched) * model + (searched + Number(run.writesIndex)) * index,
   };
 }
 

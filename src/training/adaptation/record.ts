@@ -110,13 +110,14 @@ export interface AdaptationResult {
   /** Undefined after a dry run. */
   readonly training?: TrainingResult | undefined;
   /**
-   * Folder of the index of the adapted model. Undefined if an index of the
-   * original model remains valid, after a dry run, and if
-   * training was stopped before its end.
+   * Folder of the index of the adapted model. Undefined without the option `index`, if an index of
+   * the original model remains valid, after a dry run, and if training was stopped before its end.
    */
   readonly index?: string | undefined;
   /** The text over the limit of the index, which cannot be found. Undefined if there is none. */
   readonly cut?: CutText | undefined;
   /** What the adaptation brought, in a line. Undefined while the run is not complete. */
   readonly verdict?: string | undefined;
+  /** What everything took. The plan has the estimate. Undefined while the run is not complete. */
+  readonly seconds?: number | undefined;
 }

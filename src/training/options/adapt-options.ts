@@ -80,6 +80,14 @@ const ADAPT_FILES = {
     placeholder: "N",
     defaultText: "no limit",
   }),
+  /**
+   * Index the corpus with the adapted model, to `out/index`. A part of the model that keeps the old
+   * index needs none. Default true.
+   */
+  index: option(flag().default(true), {
+    help: "index the corpus with the adapted model",
+    card: false,
+  }),
   /** Return the plan with samples of the examples; write nothing. Default false. */
   dryRun: option(flag().default(false), {
     help: "show the plan and samples of the examples; write nothing",

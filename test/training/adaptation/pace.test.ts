@@ -10,13 +10,13 @@ const sample: CorpusSample = {
 };
 /** 10 minutes hold out 200 examples; their passages and 400 others are measured 4 times. */
 const MEASURED = 600;
-const steps = (passage: number, step: number, keepsIndex = false): number =>
-  stepsInTime({ minutes: 10, keepsIndex }, 5_000, { passage, step }, sample);
+const steps = (passage: number, step: number, writesIndex = true): number =>
+  stepsInTime({ minutes: 10, writesIndex }, 5_000, { passage, step }, sample);
 
 test("steps have the time that the index and the measurements leave", () => {
   const measurements = 4 * 1.5 * MEASURED * 0.01 * (100 / 200);
   assert.is(steps(0.01, 2), Math.floor((600 - 5_000 * 0.01 - measurements) / 2));
-  assert.is(steps(0.01, 2, true), Math.floor((600 - measurements) / 2));
+  assert.is(steps(0.01, 2, false), Math.floor((600 - measurements) / 2));
 });
 
 test("more than 4,000 steps are not planned", () => assert.is(steps(1e-6, 0.01), 4_000));
