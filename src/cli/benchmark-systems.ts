@@ -1,7 +1,13 @@
 /** The systems that `reatt benchmark` compares: BM25, the model, and both together. */
 
 import type { Measures } from "../evaluation/measures.ts";
-import { evaluateRun, measureRanking, type Qrels } from "../evaluation/ranking.ts";
+import {
+  evaluateRun,
+  measureRanking,
+  type Qrels,
+  type RetrievalRun,
+} from "../evaluation/ranking.ts";
+import { type Interval, meanInterval } from "../evaluation/significance.ts";
 import { mean } from "../math/mean.ts";
 import type { HybridWeights } from "../model/config.ts";
 import type { ReAtt } from "../reatt.ts";
@@ -33,6 +39,15 @@ export interface System {
   /** Mean time of a search. */
   readonly milliseconds: number;
   readonly measures: Measures;
+  /** The 95 % interval of `TUNED_MEASURE`. */
+  readonly interval: Interval;
+}
+
+/** A system with what it found. */
+export interface RankedSystem extends System {
+  /** `TUNED_MEASURE` of each query of the qrels. */
+  readonly values: readonly number[];
+  readonly run: RetrievalRun;
 }
 
 export interface Retrievers {
@@ -173,26 +188,34 @@ export function measureSystems(
   qrels: Qrels,
   { bm25, topK, stored }: Pick<Retrievers, "bm25" | "topK" | "stored">,
   lambda: number | undefined,
-): System[] {
-  const measure = (rank: (query: Searched) => Ranking): Measures => {
+): RankedSystem[] {
+  const measure = (rank: (query: Searched) => Ranking) => {
     const best = (query: Searched) => withIds(rank(query), bm25).slice(0, topK);
     const run = new Map(searched.map((query) => [query.query, best(query)]));
-    return evaluateRun(run, qrels).measures;
+    const values = [...qrels].map(
+      ([query, labels]) => measureRanking(run.get(query) ?? [], labels, [10])[TUNED_MEASURE]!,
+    );
+    return {
+      measures: evaluateRun(run, qrels).measures,
+      interval: meanInterval(values),
+      values,
+      run,
+    };
   };
   const times = (...stages: (keyof Searched["milliseconds"])[]): number =>
     stages
       .map((stage) => mean(searched.map(({ milliseconds }) => milliseconds[stage])))
       .reduce((sum, time) => sum + time, 0);
-  const systems: System[] = [
+  const systems: RankedSystem[] = [
     {
       name: "BM25",
       milliseconds: times("lexical"),
-      measures: measure(({ lexical }) => lexical),
+      ...measure(({ lexical }) => lexical),
     },
     {
       name: "ReAtt",
       milliseconds: times("dense"),
-      measures: measure(({ dense }) => dense),
+      ...measure(({ dense }) => dense),
     },
   ];
   if (stored)
@@ -200,14 +223,14 @@ export function measureSystems(
       name: "hybrid",
       ...stored,
       milliseconds: times("dense", "stored"),
-      measures: measure((query) => combineScores(query.stored!, stored.lambda)),
+      ...measure((query) => combineScores(query.stored!, stored.lambda)),
     });
   if (lambda !== undefined)
     systems.push({
       name: `hybrid, lambda ${lambda}`,
       lambda,
       milliseconds: times("lexical", "dense", "union"),
-      measures: measure(({ union }) => combineScores(union, lambda)),
+      ...measure(({ union }) => combineScores(union, lambda)),
     });
   return systems;
 }

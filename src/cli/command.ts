@@ -106,10 +106,13 @@ function optionsOf(
     new Option(takesText ? `--${flag} <${placeholder}>` : `--${flag}`, describeOption(schema))
       .helpGroup(`${group}:`)
       .argParser((text: string) => {
-        if (given.has(name)) throw new UsageError(`--${flag}: the option is given twice`);
+        const { repeated } = infoOf(schema);
+        if (given.has(name) && !repeated)
+          throw new UsageError(`--${flag}: the option is given twice`);
         if (command.options.some(({ long }) => long === text))
           throw new UsageError(`--${flag} ${placeholder} is missing`);
-        given.set(name, value ?? readText(schema, flag, text));
+        const read = value ?? readText(schema, flag, text);
+        given.set(name, repeated ? [...((given.get(name) as unknown[]) ?? []), read].flat() : read);
       });
   const canBeFalse = !takesText && defaultOf(schema) !== false;
   const main = add(flagOf(name), takesText ? undefined : true);

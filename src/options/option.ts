@@ -24,6 +24,8 @@ export interface OptionInfo {
   readonly flag?: boolean;
   /** Reads the value from the text on the command line. Default: as the schema's type requires. */
   readonly parse?: (text: string) => unknown;
+  /** Whether the flag can be given several times, for a list. Default: false. */
+  readonly repeated?: boolean;
   /** Whether the model card shows the option. Default: true. */
   readonly card?: boolean;
 }

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { evaluateRun } from "../../src/evaluation/ranking.ts";
+import { readQrels, readRun } from "../../src/evaluation/trec.ts";
 import { readConfig } from "../../src/model/config-file.ts";
 import { runCaptured } from "./support.ts";
 
@@ -92,7 +94,10 @@ test("a table without --json, with a third line if the model stores weights", as
 }) => {
   const lines = (await benchmark(folder, "--model", MODEL)).trimEnd().split("\n");
   assert.is(lines.length, 5);
-  assert.match(lines[4]!, /^hybrid( +[01]\.\d{4}){4} +\d+\.\d$/);
+  assert.match(
+    lines[4]!,
+    /^hybrid +[01]\.\d{4} +[01]\.\d\d-[01]\.\d\d( +[01]\.\d{4}){3} +\d+\.\d$/,
+  );
   const plain = join(folder, "plain");
   await cp(MODEL, plain, { recursive: true });
   const { retrieval_hybrid: _, ...config } = JSON.parse(
@@ -106,8 +111,8 @@ test("a table without --json, with a third line if the model stores weights", as
   );
   await rm(plain, { recursive: true });
   assert.is(lines[0], "test: 2 queries, 3 passages, 100 retrieved");
-  assert.match(lines[1]!, /^ +ndcg@10 +recall@100 +map +mrr +ms\/query$/);
-  assert.match(lines[2]!, /^BM25 +1\.0000 +1\.0000 +1\.0000 +1\.0000 +\d+\.\d$/);
+  assert.match(lines[1]!, /^ +ndcg@10 +95 % +mrr@10 +recall@100 +map +ms\/query$/);
+  assert.match(lines[2]!, /^BM25 +1\.0000 +1\.00-1\.00( +1\.0000){3} +\d+\.\d$/);
 });
 
 test("the stored weights rank as retrieve --hybrid does", async ({ folder }) => {
@@ -148,12 +153,51 @@ test("the stored weights rank as retrieve --hybrid does", async ({ folder }) => 
 test("with --tune one more line, and how to search so", async ({ folder }) => {
   const lines = (await benchmark(folder, "--model", MODEL, "--tune", "dev")).trimEnd().split("\n");
   assert.is(lines.length, 7);
-  const [, lambda] = /^hybrid, lambda ([\d.]+)( +[01]\.\d{4}){4} +\d+\.\d$/.exec(lines[5]!)!;
+  const [, lambda] = /^hybrid, lambda ([\d.]+) +[01]\.\d{4} +\S+( +[01]\.\d{4}){3} +\d+\.\d$/.exec(
+    lines[5]!,
+  )!;
   assert.match(
     lines[6]!,
     new RegExp(`^lambda ${lambda}: best ndcg@10 on dev \\(1 queries\\), [01]\\.\\d{4}; `),
   );
   assert.ok(lines[6]!.endsWith(`; reatt retrieve --lambda ${lambda} ranks so`));
+});
+
+test("several models, each beside the first, with their rankings in files", async ({ folder }) => {
+  const other = join(folder, "other");
+  await cp(MODEL, other, { recursive: true });
+  const models = ["--model", MODEL, "--model", other];
+  const runs = join(folder, "runs");
+  const { systems, comparisons } = JSON.parse(
+    await benchmark(folder, ...models, "--json", "--run", runs),
+  );
+  const names = ["BM25", "reatt-mini", "reatt-mini, hybrid", "other", "other, hybrid"];
+  assert.equal(
+    systems.map(({ name }: { name: string }) => name),
+    names,
+  );
+  assert.equal(
+    comparisons.map(({ name, against }: Record<string, string>) => [name, against]),
+    [
+      ["other", "reatt-mini"],
+      ["other, hybrid", "reatt-mini, hybrid"],
+    ],
+  );
+  for (const { difference, p, interval } of comparisons)
+    assert.equal([difference, p, interval], [0, 1, [0, 0]]); // the same model
+  assert.equal((await readdir(runs)).length, 5);
+  const run = await readRun(join(runs, "reatt-mini-hybrid.trec"));
+  const qrels = await readQrels(join(folder, "qrels", "test.tsv"));
+  const { measures } = evaluateRun(run, qrels, undefined, { ownPassages: false });
+  assert.equal(measures, systems[2].measures);
+  const [head, ...rows] = (await benchmark(folder, "--model", MODEL, "--csv")).trim().split("\n");
+  assert.match(head!, /^system,.*ndcg@10,.*,ndcg@10 low,ndcg@10 high,ms\/query$/);
+  assert.equal(
+    rows.map((row) => row.split(",")[0]),
+    ['"BM25"', '"ReAtt"', '"hybrid"'],
+  );
+  await fails(2, /--index with several models/, folder, ...models, "--index", "x");
+  await rm(other, { recursive: true });
 });
 
 test("lambda is not tuned on what is measured", async ({ folder }) => {
