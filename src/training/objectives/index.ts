@@ -6,7 +6,7 @@ import { givenScores } from "./given-scores.ts";
 import { labels } from "./labels.ts";
 import { marginal } from "./marginal.ts";
 import type { Objective } from "./objective.ts";
-import { answerPhrases, attendedPhrases } from "./phrases.ts";
+import { answerPhrases } from "./phrases.ts";
 import { reading } from "./reading.ts";
 import { hasAnswer, hasPositives } from "./token-batch.ts";
 
@@ -37,9 +37,6 @@ export interface ObjectiveSettings {
   readonly scoreTemperature?: number | undefined;
 }
 
-/** Whether an objective can have the phrase loss. `qa` and `marginal` have no retrieval target. */
-export const learnsPhrases = (name: ObjectiveName): boolean => name !== "qa" && name !== "marginal";
-
 /** The objectives of a name. The loss of a run is the sum of theirs. */
 export function objectivesOf(
   name: ObjectiveName,
@@ -48,24 +45,23 @@ export function objectivesOf(
   const { inBatchNegatives, scoreTemperature: temperature } = settings;
   const negatives = { inBatchNegatives };
   const read = [reading(), ...(copying > 0 ? [copyAttention(copying)] : [])];
-  const phrases = (of: typeof answerPhrases): Objective[] =>
-    phraseLoss > 0 ? [of({ weight: phraseLoss, ...negatives })] : [];
+  const phrases = phraseLoss > 0 ? [answerPhrases({ weight: phraseLoss, ...negatives })] : [];
   switch (name) {
     case "qa":
       return read;
     case "marginal":
       return [marginal()];
     case "retrieval":
-      return [labels(negatives), givenScores({ temperature }), ...phrases(answerPhrases)];
+      return [labels(negatives), givenScores({ temperature }), ...phrases];
     case "distillation": {
       const unread = labels({ ...negatives, weight: alpha, trains: (one) => !hasAnswer(one) });
-      return [...read, distillation({ ...negatives, alpha }), unread, ...phrases(attendedPhrases)];
+      return [...read, distillation({ ...negatives, alpha }), unread, ...phrases];
     }
     case "supervised": {
       const trains = (one: Parameters<typeof hasAnswer>[0]) => hasAnswer(one) && !hasPositives(one);
       const unlabelled = distillation({ ...negatives, alpha, trains });
       const known = labels({ ...negatives, weight: alpha });
-      return [...read, known, unlabelled, ...phrases(attendedPhrases)];
+      return [...read, known, unlabelled, ...phrases];
     }
   }
 }

@@ -73,9 +73,9 @@ export const OBJECTIVE_SETTINGS = {
     flag: false,
   }),
   /**
-   * Weight of the phrase loss: the model learns phrase queries, and keys that they find
-   * (DensePhrases, section 4). With the objective `retrieval` they learn where the answer stands in
-   * the positives, with `distillation` and `supervised` where the decoder looks. Default 0; without
+   * Weight of the phrase loss: the model learns phrase queries, and keys that they find, where the
+   * answer stands in the positives (DensePhrases, section 4). For the objectives `retrieval`,
+   * `distillation` and `supervised`. Default 0; without
    * it, the trained model has no phrase queries.
    */
   phraseLoss: option(number({ from: 0 }).default(0), {

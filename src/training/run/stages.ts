@@ -37,9 +37,7 @@ export function iterationStage(
     objectivesOf(objective, run.objective),
   ];
   const seed = `${run.seed} ${iteration}`;
-  // The objectives that read learn phrases from the decoder: no answer has to be found in a text.
-  const phraseLoss = objective === "retrieval" ? run.objective.phraseLoss : 0;
-  const settings = { ...run.batch, seed, phraseLoss };
+  const settings = { ...run.batch, seed, phraseLoss: run.objective.phraseLoss };
   return {
     ...{ first: iteration * steps, steps, seed },
     examples: (step) => examplesOfStep(source(), tokenizer, { ...settings, step }),

@@ -22,7 +22,7 @@ import { labels } from "../../../src/training/objectives/labels.ts";
 import { marginal } from "../../../src/training/objectives/marginal.ts";
 import { type Objective, termsOf } from "../../../src/training/objectives/objective.ts";
 import { type ChunkInputs, chunkPass } from "../../../src/training/objectives/passes.ts";
-import { answerPhrases, attendedPhrases } from "../../../src/training/objectives/phrases.ts";
+import { answerPhrases } from "../../../src/training/objectives/phrases.ts";
 import { reading } from "../../../src/training/objectives/reading.ts";
 import {
   type TokenExample,
@@ -51,7 +51,6 @@ const MADE: Readonly<Record<string, Objective>> = {
   givenScores: givenScores({ temperature: 2 }),
   marginal: marginal(),
   answerPhrases: answerPhrases({ weight: 0.7 }),
-  attendedPhrases: attendedPhrases({ weight: 0.7 }),
 };
 
 /** All objectives of an option, with everything that can be added to them. */

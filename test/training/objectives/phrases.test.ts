@@ -13,7 +13,7 @@ import { labels } from "../../../src/training/objectives/labels.ts";
 import { needsOf, type Objective } from "../../../src/training/objectives/objective.ts";
 import type { ModelOutputs } from "../../../src/training/objectives/outputs.ts";
 import { type ChunkInputs, chunkPass } from "../../../src/training/objectives/passes.ts";
-import { answerPhrases, attendedPhrases } from "../../../src/training/objectives/phrases.ts";
+import { answerPhrases } from "../../../src/training/objectives/phrases.ts";
 import {
   type TokenExample,
   withDistinctPassages,
@@ -136,67 +136,38 @@ test("the loss is that of loops over the tokens that count", () => {
   assertNear([loss], [expected], 1e-5);
 });
 
-test("with a reader, the target is where the decoder looks in the candidates", () => {
-  const { input, outputs, loss } = computed(attendedPhrases());
-  const { passageAttention } = outputs;
-  const [, T, K, m] = passageAttention.shape as [number, number, number, number];
-  const { rowOf, logit, logSum, tokensOf } = loops(input, outputs);
-  const everything = [A, B, C, D, [9, 9, 1]];
-  const cases = [
-    { own: [A, B], counted: [A, B, D, [9, 9, 1]], turns: [0, 1] },
-    { own: [D, B, [9, 9, 1]], counted: everything, turns: [0, 0] },
-    { own: [C, D], counted: everything, turns: [0, 0] },
-  ];
-  let expected = 0;
-  for (const [question, { own, counted, turns }] of cases.entries())
-    for (const [side, turn] of turns.entries()) {
-      const looked = own.flatMap((passage, k) =>
-        passage.map((_, token) => {
-          const share = passageAttention.data[((question * T + turn) * K + k) * m + token]!;
-          return { share, logit: logit(question, side, rowOf(passage), token) };
-        }),
-      );
-      const total = looked.reduce((sum, { share }) => sum + share, 0);
-      const mean = looked.reduce((sum, one) => sum + (one.share / total) * one.logit, 0);
-      const normalisers = [own, counted].map((list) => logSum(question, side, tokensOf(list)));
-      expected += (normalisers[0]! + normalisers[1]! - 2 * mean) / cases.length;
-    }
-  assertNear([loss], [expected], 1e-5);
-});
-
 for (const engine of ENGINES)
-  for (const [title, objective] of Object.entries({ answerPhrases, attendedPhrases }))
-    test(`${engine}, ${title}: tokens of earlier steps are negatives once`, async () => {
-      const compute = async (batch: TokenExample[], earlier?: readonly StepKeys[]) => {
-        let keys: Omit<StepKeys, "step"> | undefined;
-        const { terms, gradients } = await computeStep(
-          engine,
-          config,
-          states,
-          {},
-          {
-            ...{ examples: batch, objectives: [objective(), labels()], earlier },
-            ...(earlier && { onKeys: (ofBatch) => (keys = ofBatch) }),
-          },
-        );
-        const ofQueries = [...gradients].filter(([name]) => name.startsWith("phrase_query."));
-        return { loss: terms.phrases!, gradients: ofQueries.flatMap(([, own]) => [...own]), keys };
-      };
-      // A is there already, C is relevant to the first question. Passages have different lengths.
-      const other: TokenExample = {
-        ...{ question: [8, 1], answer: [], positives: [0] },
-        passages: [[11, 4, 10, 4, 3, 2, 1], A, C],
-      };
-      const asked = examples.slice(0, 2);
-      const expected = await compute([...asked, other]);
-      const { keys } = await compute([other], []);
-      const earlier = [2, 1].map((step) => ({ step, ...keys! }));
-      const actual = await compute(asked, earlier);
-      assertNear([actual.loss], [expected.loss], 2e-5);
-      assertNear(actual.gradients, expected.gradients, 2e-4);
-      const none = await compute(asked, []);
-      assertNear([none.loss], [(await compute(asked)).loss], 1e-6);
-      assert.ok(expected.loss - none.loss > 0.1);
-    });
+  test(`${engine}: tokens of earlier steps are negatives once`, async () => {
+    const compute = async (batch: TokenExample[], earlier?: readonly StepKeys[]) => {
+      let keys: Omit<StepKeys, "step"> | undefined;
+      const { terms, gradients } = await computeStep(
+        engine,
+        config,
+        states,
+        {},
+        {
+          ...{ examples: batch, objectives: [answerPhrases(), labels()], earlier },
+          ...(earlier && { onKeys: (ofBatch) => (keys = ofBatch) }),
+        },
+      );
+      const ofQueries = [...gradients].filter(([name]) => name.startsWith("phrase_query."));
+      return { loss: terms.phrases!, gradients: ofQueries.flatMap(([, own]) => [...own]), keys };
+    };
+    // A is there already, C is relevant to the first question. Passages have different lengths.
+    const other: TokenExample = {
+      ...{ question: [8, 1], answer: [], positives: [0] },
+      passages: [[11, 4, 10, 4, 3, 2, 1], A, C],
+    };
+    const asked = examples.slice(0, 2);
+    const expected = await compute([...asked, other]);
+    const { keys } = await compute([other], []);
+    const earlier = [2, 1].map((step) => ({ step, ...keys! }));
+    const actual = await compute(asked, earlier);
+    assertNear([actual.loss], [expected.loss], 2e-5);
+    assertNear(actual.gradients, expected.gradients, 2e-4);
+    const none = await compute(asked, []);
+    assertNear([none.loss], [(await compute(asked)).loss], 1e-6);
+    assert.ok(expected.loss - none.loss > 0.1);
+  });
 
 test.run();

