@@ -46,7 +46,7 @@ test("one head's query projection changes, and an index made before serves on", 
   const [before, after] = await Promise.all([
     loadWeights(at("model"), config),
     // the model after the last step
-    loadWeights(at("out", "checkpoint", "monitor"), config),
+    loadWeights(at("out", "checkpoint", "monitor", "model"), config),
   ]);
   const query = parameterNames(config).heads.query.weight;
   for (const [name, numbers] of before) {
@@ -63,7 +63,7 @@ test("one head's query projection changes, and an index made before serves on", 
   });
   assert.equal(changedHeads, [retrievalHead(config)]);
 
-  await using adapted = await ReAtt.load(at("out", "checkpoint", "monitor"));
+  await using adapted = await ReAtt.load(at("out", "checkpoint", "monitor", "model"));
   assert.is(adapted.fingerprint, base.fingerprint);
   await using index = await adapted.openIndex(at("index"));
   const [was, is] = [await base.retrieve(question, index), await adapted.retrieve(question, index)];
@@ -83,7 +83,7 @@ test("a copy of the lower layers: the same vectors before training; then better 
   assert.ok(after.mrr! > before.mrr! + 0.1, `${before.mrr} to ${after.mrr}`);
 
   const [start, kept] = await Promise.all(
-    [at("still", "checkpoint", "monitor"), at("copy")].map((out) =>
+    [at("still", "checkpoint", "monitor", "model"), at("copy")].map((out) =>
       loadWeights(out, { ...config, queryEncoder: true }),
     ),
   );
@@ -95,7 +95,7 @@ test("a copy of the lower layers: the same vectors before training; then better 
   }
 
   await using model = await ReAtt.load(at("model"));
-  await using still = await ReAtt.load(at("still", "checkpoint", "monitor"));
+  await using still = await ReAtt.load(at("still", "checkpoint", "monitor", "model"));
   await using copy = await ReAtt.load(at("copy"));
   await using index = await model.index(readPassages(corpus), { directory: at("old") });
   await using again = await copy.index(readPassages(corpus), { directory: at("new") });
