@@ -94,7 +94,9 @@ async function* addRecord(
   const { run, step, records, log } = state;
   const record: MeasurementRecord = { step, ...measurement, ...(taken && { taken }) };
   records.push(record);
-  const best = bestOf(records) === record;
+  // The start is kept where held-out examples choose the model, and not where dev questions do.
+  const isChoice = step > 0 || measurement.exactMatch === undefined;
+  const best = isChoice && bestOf(records) === record;
   const { weights } = measurement.hybrid;
   if (best) await saveModel(run.out, { ...run.config, hybrid: weights }, parameters, run.model);
   await writeRecords(run.out, records);

@@ -132,7 +132,7 @@ test("train and adapt have the same options, except those of their data", () => 
       .sort();
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), []);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
-    ...["dryRun", "encoding", "keepCheckpoint", "minutes", "monitorSteps", "overlapWords"],
+    ...["dryRun", "encoding", "index", "keepCheckpoint", "minutes", "monitorSteps", "overlapWords"],
     ...["passageWords", "qrels", "queries", "sources"],
     ...["splitRecords", "tableHeader", "weights"],
   ]);
