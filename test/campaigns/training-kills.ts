@@ -31,7 +31,8 @@ import type { TrainedRun } from "./training-process.ts";
 
 const REAL_EVERY = 5;
 /** A process is killed at most so often; then it is left to its end. */
-const KILLS_PER_RUN = 10;
+const KILLS_PER_RUN = 5;
+const FIRST_GUESS_MS = 4_000;
 
 /** Files with times or the name of the folder; indexes, of which `sameBytes` compares the last. */
 const TIMED = /(^|\/)index\/|README\.md$|report\.html$|(samples|adaptation)\.json$/;
@@ -106,8 +107,8 @@ async function killedProcesses(
     join(folder, "compiled"),
   );
   const counts = { processes: 0, "before the first checkpoint": 0, "processes to the end": 0 };
-  /** How long a run takes that is not killed. */
-  const times = new Map<string, number>();
+  /** How long the last run took from its last start to its end. */
+  let milliseconds = FIRST_GUESS_MS;
   let begun = 0;
   let current = nextRun();
   return {
@@ -131,11 +132,10 @@ async function killedProcesses(
   /** Starts or resumes the run. @returns true if it ended before it was killed */
   async function live(moment: number): Promise<boolean> {
     const { name, run, out, kills } = current;
-    const whole = times.get(name);
-    const isKilled = whole !== undefined && kills < KILLS_PER_RUN;
     const start = performance.now();
-    if (!(await runFor(isKilled ? 1.2 * moment * whole : Infinity, script, run, out))) return false;
-    if (whole === undefined) times.set(name, performance.now() - start);
+    const time = kills < KILLS_PER_RUN ? 1.5 * moment * milliseconds : Infinity;
+    if (!(await runFor(time, script, run, out))) return false;
+    milliseconds = performance.now() - start;
     current = nextRun();
     counts["processes to the end"]++;
     await compareRuns(out, wholes.get(name)!);
