@@ -6,9 +6,11 @@ the same command continues, and OUT/reader.safetensors, the weights under the li
 
 import argparse
 import json
+import math
 import os
 import random
 import time
+from collections import Counter
 
 import torch
 from reader import BertLayer, Reader, answer_losses, read_weights
@@ -17,6 +19,9 @@ from safetensors.torch import save_file
 LABELS = 24  # tokens of an answer, without its end
 END = 1  # </s>
 BUCKET = 16  # batches that are sorted by length together
+NEAR = 12  # passages before and after the right one, among which wrong ones are looked for
+WARM_UP = 150  # steps
+WRONG = 4  # wrong passages of a question
 
 
 def arguments():
@@ -29,7 +34,10 @@ def arguments():
     p.add_argument("--steps", type=int, default=4800)
     p.add_argument("--questions", type=int, default=32)
     p.add_argument("--learning-rate", type=float, default=2.5e-4)
-    p.add_argument("--dropout", type=float, default=0.05)
+    p.add_argument("--decay", type=float, default=0.35, help="share of the steps, at the end, in which the rate falls")
+    p.add_argument("--pairs", type=float, default=0.4, help="share of the steps that read two passages a question")
+    p.add_argument("--unanswered", type=float, default=0.12, help="share of the questions whose passages are wrong")
+    p.add_argument("--dropout", type=float, default=0.0)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     return p.parse_args()
@@ -134,19 +142,56 @@ def pad(rows, device):
     return ids, mask
 
 
-def batch_of(questions, passages, draw, device):
+def wrong_passages(questions, passages):
+    """Of each question, WRONG passages near the right one that share its rarest terms and none of its answers."""
+    seen = Counter(token for ids in passages for token in set(ids))
+    sets = [set(ids) for ids in passages]
+    found = []
+    for q in questions:
+        right = q["passage"]
+        ids = passages[right]
+        answers = {tuple(ids[first : last + 1]) for places in q["places"] for first, last in places}
+        terms = set(q["ids"])
+        near = [p for p in range(max(0, right - NEAR), min(len(passages), right + NEAR + 1)) if p != right]
+        near.sort(key=lambda p: -sum(math.log(len(passages) / seen[t]) for t in terms & sets[p]))
+        without = [p for p in near if not any(contains(passages[p], answer) for answer in answers)]
+        found.append(without[:WRONG])
+    return found
+
+
+def contains(ids, part):
+    return any(tuple(ids[i : i + len(part)]) == part for i, token in enumerate(ids) if token == part[0])
+
+
+def read_passages(q, count, unanswered, draw):
+    """`count` passages of a question, the right one among them or, for a share of the questions, not.
+    Returns their positions and the place of the right one."""
+    wrong = draw.sample(q["wrong"], len(q["wrong"]))
+    if draw.random() < unanswered and len(wrong) >= count:
+        return wrong[:count], None
+    found = [q["passage"], *wrong][:count]
+    found += found[:1] * (count - len(found))  # a question without a wrong passage reads the right one twice
+    draw.shuffle(found)
+    return found, found.index(q["passage"])
+
+
+def batch_of(questions, passages, count, unanswered, draw, device):
     """The tensors of answer_losses. An answer is drawn; its tokens are those of the passage."""
-    ids = [passages[q["passage"]] for q in questions]
+    read = [read_passages(q, count, unanswered, draw) for q in questions]
     question, question_mask = pad([q["ids"] for q in questions], device)
-    passage, passage_mask = pad(ids, device)
-    places = [draw.choice(q["places"]) for q in questions]
-    rows = [[*row[first : last + 1][:LABELS], END] for row, ((first, last), *_) in zip(ids, places)]
+    passage, passage_mask = pad([passages[p] for found, _ in read for p in found], device)
+    places = [draw.choice(q["places"]) if right is not None else [] for q, (_, right) in zip(questions, read)]
+    rows = []
+    for q, found in zip(questions, places):
+        tokens = passages[q["passage"]][found[0][0] : found[0][1] + 1] if found else []
+        rows.append([*tokens[:LABELS], END])
     labels, label_mask = pad(rows, device)
-    copies = torch.zeros(*labels.shape, question.shape[1] + passage.shape[1])
-    for i, found in enumerate(places):
+    one = question.shape[1] + passage.shape[1]
+    copies = torch.zeros(*labels.shape, count * one)
+    for i, (found, (_, right)) in enumerate(zip(places, read)):
         for first, last in found:
             for t in range(min(last - first + 1, LABELS)):
-                copies[i, t, question.shape[1] + first + t] = 1
+                copies[i, t, right * one + question.shape[1] + first + t] = 1
     return {
         "question": question,
         "question_mask": question_mask,
@@ -193,6 +238,8 @@ def main():
     last = f"{options.out}/last.pt"
     torch.manual_seed(options.seed)
     passages, questions = read_set(options.tokens, "train")
+    for q, wrong in zip(questions, wrong_passages(questions, passages)):
+        q["wrong"] = wrong
     reader, step = Reader(), 0
     state = torch.load(last, map_location="cpu") if os.path.exists(last) else None
     if state:
@@ -219,11 +266,14 @@ def main():
         next(stream)  # a resumed run goes on with the questions that it has not seen
     began, sums = time.time(), [0.0, 0.0]
     while step < options.steps:
-        batch = batch_of(next(stream), passages, random.Random(f"{options.seed} {step}"), options.device)
+        draw = random.Random(f"{options.seed} {step}")
+        count = 2 if draw.random() < options.pairs else 1
+        asked = next(stream)[:: count]
+        batch = batch_of(asked, passages, count, options.unanswered, draw, options.device)
         step += 1
-        warm = min(1, step / (0.05 * options.steps))
+        warm, left = step / WARM_UP, (options.steps - step + 1) / (options.decay * options.steps)
         for group in optimizer.param_groups:
-            group["lr"] = options.learning_rate * warm * (1 - (step - 1) / options.steps)
+            group["lr"] = options.learning_rate * min(1, warm, left)
         with torch.autocast(options.device, dtype=torch.bfloat16):
             nll, copying = answer_losses(reader, batch, options.dropout)
         optimizer.zero_grad()
@@ -234,7 +284,7 @@ def main():
         if step % 20 == 0:
             print(f"{step} nll {sums[0] / 20:.3f} copy {sums[1] / 20:.3f} {time.time() - began:.0f} s", flush=True)
             sums = [0.0, 0.0]
-        if step % 200 == 0 or step == options.steps:
+        if step % 100 == 0 or step == options.steps:
             torch.save({"reader": reader.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, f"{last}.new")
             os.replace(f"{last}.new", last)
     export(reader, f"{options.out}/reader.safetensors")
