@@ -99,7 +99,11 @@ export const benchmarkCommand = defineCommand({
     if (values.run !== undefined) await writeRuns(values.run, systems);
     const { passages, tuned } = first;
     const summary = {
-      ...{ split, queries: qrels.size, passages, topK, tuned },
+      split,
+      queries: qrels.size,
+      passages,
+      topK,
+      tuned,
       systems: systems.map(({ values: _, run: __, ...system }) => system),
       ...(rest.length > 0 && { comparisons: rest.flatMap((other) => compared(first, other)) }),
     };
@@ -172,7 +176,8 @@ function compared(first: MeasuredModel, other: MeasuredModel): Comparison[] {
     if (!a || !b) return [];
     const suffix = kind === "ReAtt" ? "" : `, ${kind}`;
     return {
-      ...{ name: `${other.title}${suffix}`, against: `${first.title}${suffix}` },
+      name: `${other.title}${suffix}`,
+      against: `${first.title}${suffix}`,
       ...pairedDifference(a.values, b.values),
     };
   });

@@ -48,7 +48,9 @@ export async function readInputs(
   const questions = data === undefined ? [] : await read(data);
   const answered = data && (await answersOf(data, documents.corpus, questions));
   return {
-    ...{ sources, documents, questions },
+    sources,
+    documents,
+    questions,
     answered: answered || undefined,
     labels:
       queries === undefined || qrels === undefined ? [] : await readLabels(queries, qrels, corpus),

@@ -47,7 +47,8 @@ export async function createMonitorSet(
 }
 
 const questionOf = ({ question, relevant, answers }: Example): MonitorQuestion => ({
-  ...{ question, relevant },
+  question,
+  relevant,
   ...(answers.length > 0 && { answers }),
 });
 

@@ -98,7 +98,10 @@ export function trainingEngine(
       const earlier = queue?.entries.filter((entry) => entry.step >= step - preBatch);
       const onKeys = queue && ((keys: Omit<StepKeys, "step">) => queue.add({ step, ...keys }));
       const { loss, terms } = await accumulate({
-        ...{ examples, objectives, earlier, onKeys },
+        examples,
+        objectives,
+        earlier,
+        onKeys,
         chunkQuestions: chunkQuestions(examples, isRead(needsOf(objectives))),
         key: [key, step],
       });

@@ -131,7 +131,9 @@ export async function lossAndGradients(
     watched: alpha > 0 ? ["attention", "scores"] : [],
   });
   return {
-    ...{ loss, nll: terms.nll!, kl: terms.kl ?? 0 },
+    loss,
+    nll: terms.nll!,
+    kl: terms.kl ?? 0,
     target: rowsOf(watched.attention),
     scores: rowsOf(watched.scores),
     gradients: new Map([...parameters].map(([name, { gradient }]) => [name, gradient])),

@@ -76,7 +76,8 @@ export function examplesOfStep(
         ? []
         : [...tokenizer.encode(answer), tokenizer.eosId].slice(0, maxAnswerTokens),
       passages: passages.map(idsOf),
-      ...{ scores, positives },
+      scores,
+      positives,
       notNegatives: notNegatives.map(idsOf),
       phrases: hasPhrases ? phrasesOf(example, positives, placesOf) : undefined,
     };

@@ -148,7 +148,10 @@ async function* keptCandidates(
     const retriever = await open();
     return yield* reporting<ProgressEvent, string[][]>((report) =>
       findCandidates(examples, {
-        ...{ retriever, count, seed, signal },
+        retriever,
+        count,
+        seed,
+        signal,
         corpusIds: corpus.ids,
         onProgress: (done) => report({ type: "progress", done }),
       }),

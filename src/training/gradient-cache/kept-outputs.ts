@@ -68,7 +68,9 @@ export function keptBatch(
   };
   return {
     tensors: {
-      ...{ ...joined, ...masks, ...candidates },
+      ...joined,
+      ...masks,
+      ...candidates,
       ...inputsOf(acrossQuestions(plan), common, batch),
     },
     keys: joined.keys && ownKeys(own, joined.keys, masks.passageMask),

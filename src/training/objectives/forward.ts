@@ -92,7 +92,8 @@ export function modelOutputs<T>(
       phraseQueries(context, model, encoded.questions.states, encoded.questions.mask),
     answerLogProbabilities: () =>
       labelLogProbabilities(ops, {
-        ...{ labels: read.labels, labelMask: read.labelMask },
+        labels: read.labels,
+        labelMask: read.labelMask,
         logits: vocabularyLogits(context, model, together!.states),
         copy: copiedLabels(ops, together!.copied, () => pairIds(ops, read, pairs!), read.labels),
       }),
@@ -320,7 +321,8 @@ function candidateLogLikelihoods<T>(
   const perPair = (x: T): T => gatherRows(ops, x, pairs.questionRows);
   const labels = perPair(input.labels);
   const ofLabels = labelLogProbabilities(ops, {
-    ...{ labels, labelMask: perPair(input.labelMask) },
+    labels,
+    labelMask: perPair(input.labelMask),
     logits: vocabularyLogits(context, model, states),
     copy: copiedLabels(ops, copied, () => pairIds(ops, input, pairs), labels),
   });

@@ -50,11 +50,16 @@ export function tokenBatch(
   const K = longest(whole.map(({ passages }) => passages));
   const names = [...sequences.map(passageName), ...earlier.names];
   return {
-    ...{ examples, whole, names },
+    examples,
+    whole,
+    names,
     passages: sequences,
     rows: withPadding(examples, positions, K),
     sizes: {
-      ...{ Q: examples.length, K, P: examples.length * K, U: names.length },
+      Q: examples.length,
+      K,
+      P: examples.length * K,
+      U: names.length,
       n: longest(examples.map(({ question }) => question)),
       m: Math.max(earlier.m, longest(sequences)),
       T: Math.max(1, longest(examples.map(({ answer }) => answer))),
@@ -132,7 +137,9 @@ export function perCandidate(
 
 /** A float32 tensor of one value: -> []. */
 export const scalar = (value: number): NamedTensor => ({
-  ...{ data: Float32Array.of(value), shape: [], axes: [] },
+  data: Float32Array.of(value),
+  shape: [],
+  axes: [],
 });
 
 export const int32 = (

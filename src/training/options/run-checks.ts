@@ -75,7 +75,9 @@ export function checkEffects(options: RunRequest, table: OptionTable): void {
     name in table && options[name] !== undefined && options[name] !== defaultOf(table[name]!);
   const fail = (name: keyof RunRequest, expected: string, got: string): never => {
     throw new InputError({
-      ...{ where: name, expected, got },
+      where: name,
+      expected,
+      got,
       remedy: "leave the option out, or give what it needs",
     });
   };

@@ -72,7 +72,13 @@ export async function openPhraseModel({
       return textPlaces(tokenizer, passage, ids, kept);
     };
   return {
-    ...{ folder, config, tokenizer, weights, parameters, queryEncoder, placesOf },
+    folder,
+    config,
+    tokenizer,
+    weights,
+    parameters,
+    queryEncoder,
+    placesOf,
     fingerprint: retriever.fingerprint,
     [Symbol.asyncDispose]: () => retriever[Symbol.asyncDispose](),
   };

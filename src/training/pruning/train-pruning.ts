@@ -104,7 +104,9 @@ export async function* trainPruning(
     const pruning = fitLayer(examples.rows, examples.costs);
     await storeInConfig(options.model, { pruning }, out);
     return {
-      ...{ folder: out, questions: [...asked.values()].flat().length, passages: asked.size },
+      folder: out,
+      questions: [...asked.values()].flat().length,
+      passages: asked.size,
       tokens: examples.rows.length,
       matched: examples.costs.filter((cost) => cost > 0).length / examples.rows.length,
     };
@@ -158,7 +160,9 @@ async function* indexOf(
     model.index(
       corpus.passages((id) => asked.has(id)),
       {
-        ...{ directory, bits: 32, signal },
+        directory,
+        bits: 32,
+        signal,
         onProgress: ({ passages: done }) => report({ type: "progress", done }),
       },
     ),

@@ -74,7 +74,8 @@ function lossCharts(terms: ReadonlyMap<string, Term>): Definition[] {
     ...Array.from(
       terms,
       ([name, { title, meaning }]): Definition => ({
-        ...{ title, meaning },
+        title,
+        meaning,
         unit: "number",
         has: oneOf(name),
       }),

@@ -136,7 +136,9 @@ export async function openRunLog(
     seconds,
     step: ({ step, losses, staleness, headWeights, ...rest }) =>
       append({
-        ...{ step, ...rest, ...lossRecord(losses) },
+        step,
+        ...rest,
+        ...lossRecord(losses),
         ...(staleness === undefined ? {} : { staleness }),
         ...(headWeights ? { headWeights } : {}),
       }),

@@ -84,7 +84,18 @@ export async function* runTraining(
   await using engine = yield* openEngine(config, parameters, engineRun, run.device, queue);
   await using log = await openRunLog(run, checkpoint, describeRun(run, data, set, records));
   const state: RunState = {
-    ...{ run, tokenizer, corpus, data, plan, engine, queue, log, set, records, step, budget },
+    run,
+    tokenizer,
+    corpus,
+    data,
+    plan,
+    engine,
+    queue,
+    log,
+    set,
+    records,
+    step,
+    budget,
     savedStep: checkpoint?.step,
     changes: [...(checkpoint?.schedule ?? [])],
     durations: undefined,

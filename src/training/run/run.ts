@@ -89,7 +89,16 @@ export function resolveRun(
   const nullPassage = options.objective === "marginal";
   checkCandidateCount(options.candidatesPerQuestion - Number(nullPassage), corpus.size);
   return {
-    ...{ model, config, out, resume, part, layers, trained, tau, seed, signal },
+    model,
+    config,
+    out,
+    resume,
+    part,
+    layers,
+    trained,
+    tau,
+    seed,
+    signal,
     keepsIndex: keepsKeys(config, trained),
     changesVectors: !haveSameVectors(start.config.retrievalAttention, config.retrievalAttention),
     objective: valuesOf(OBJECTIVE_SETTINGS, options),
@@ -124,16 +133,18 @@ export function decisionsOf(run: Run): RunPlan {
   const { engine } = run.device;
   const { pooling, similarity } = config.retrievalAttention;
   const all = {
-    ...{ train: part, layers, ...run.objective, ...run.batch, ...run.schedule },
-    ...{
-      ...run.optimizer,
-      tau,
-      seed,
-      engine,
-      retrievalHead: retrievalHead(config),
-      pooling,
-      similarity,
-    },
+    train: part,
+    layers,
+    ...run.objective,
+    ...run.batch,
+    ...run.schedule,
+    ...run.optimizer,
+    tau,
+    seed,
+    engine,
+    retrievalHead: retrievalHead(config),
+    pooling,
+    similarity,
   };
   const entries = Object.entries(all).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as RunPlan;
@@ -153,7 +164,9 @@ export const planOf = (
   corpus: string,
 ): RunPlan => ({
   ...decisionsOf(run),
-  ...{ data, corpus, model: digestParameters(parameters) },
+  data,
+  corpus,
+  model: digestParameters(parameters),
 });
 
 function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {
@@ -168,7 +181,11 @@ export const candidateSettings = (run: Run): CandidateSettings => {
   const { objective } = run.objective;
   return {
     ...run.batch,
-    ...{ out, resume, seed, signal, steps },
+    out,
+    resume,
+    seed,
+    signal,
+    steps,
     learnsReading: objective !== "retrieval",
     learnsRelevance: objective !== "qa" && objective !== "marginal",
   };

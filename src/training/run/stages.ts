@@ -39,7 +39,9 @@ export function iterationStage(
   const seed = `${run.seed} ${iteration}`;
   const settings = { ...run.batch, seed, phraseLoss: run.objective.phraseLoss };
   return {
-    ...{ first: iteration * steps, steps, seed },
+    first: iteration * steps,
+    steps,
+    seed,
     examples: (step) => examplesOfStep(source(), tokenizer, { ...settings, step }),
     objectives: (step) => (iteration === 0 && step < qaSteps ? reading : all),
   };
