@@ -52,6 +52,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./index-inspect.ts")).verifyCommand,
   },
   {
+    name: "init",
+    summary: "Write reatt.config.json, which names collections of documents, or accept it.",
+    group: "Index:",
+    load: async () => (await import("./init.ts")).initCommand,
+  },
+  {
+    name: "status",
+    summary: "Show what of the collections is indexed, how old it is, and what failed.",
+    group: "Index:",
+    load: async () => (await import("./status.ts")).statusCommand,
+  },
+  {
     name: "sync",
     summary: "Add, replace and delete the documents of a folder that changed since the last time.",
     group: "Index:",

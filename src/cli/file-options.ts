@@ -3,7 +3,6 @@
 import { readFile } from "node:fs/promises";
 import { EMBEDDED_MODEL } from "../hub/model-name.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
-import { DIRECTORY } from "../options/library-options.ts";
 import { flag, option, path } from "../options/option.ts";
 
 export const MODEL = option(path().default(EMBEDDED_MODEL), {
@@ -12,7 +11,11 @@ export const MODEL = option(path().default(EMBEDDED_MODEL), {
   defaultText: "the model of this package",
 });
 
-export const INDEX = DIRECTORY.directory;
+export const INDEX = option(path(), {
+  help: "folder of the index, or a collection of reatt.config.json",
+  placeholder: "DIR|NAME",
+  defaultText: "the only collection",
+});
 
 export const CORPUS = option(path(), {
   help:

@@ -28,7 +28,7 @@ export function describeOption(schema: z.ZodType): string {
   const choices =
     inner instanceof z.ZodEnum && hasLongChoices(inner) ? `; NAME: ${choicesOf(inner)}` : "";
   const help = infoOf(schema).help + choices;
-  if (isRequired(schema)) return `${help} (required)`;
+  if (isRequired(schema) && defaultText === undefined) return `${help} (required)`;
   const value = defaultOf(schema);
   const shown = defaultText ?? (value === false ? undefined : value);
   return shown === undefined ? help : `${help} (default: ${shown})`;

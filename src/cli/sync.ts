@@ -2,17 +2,22 @@
 
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { EMBEDDED_MODEL } from "../hub/model-name.ts";
 import { InputError } from "../io/errors.ts";
 import { SYNC_OPTIONS } from "../options/document-options.ts";
 import { WRITE_OPTIONS } from "../options/library-options.ts";
-import { flag, option } from "../options/option.ts";
+import { flag, option, optionally, path } from "../options/option.ts";
+import type { ReAtt, SyncOptions } from "../reatt.ts";
 import type { SyncProgress, SyncResult } from "../sync/sync.ts";
 import { startBuildProgress } from "./build-progress.ts";
+import { named } from "./collection-values.ts";
+import { findConfig } from "./collections.ts";
 import { defineCommand } from "./command.ts";
 import { describeSkipped } from "./corpus.ts";
-import { INDEX, JSON_LINES, MODEL } from "./file-options.ts";
+import { JSON_LINES, MODEL } from "./file-options.ts";
 import { loadModel } from "./load-model.ts";
 import { type Progress, startProgress } from "./progress.ts";
+import { checkAccepted } from "./trust.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Changes that follow each other so quickly are handled together. */
@@ -20,39 +25,99 @@ const QUIET_MS = 500;
 
 export const syncCommand = defineCommand({
   options: {
-    model: MODEL,
-    index: INDEX,
+    model: optionally(MODEL, "that of the collection, or the model of this package"),
+    index: option(path().optional(), {
+      help: "folder of the index",
+      placeholder: "DIR",
+      defaultText: "that of the collection",
+    }),
     watch: option(flag().default(false), { help: "wait for changes, until it is interrupted" }),
     ...SYNC_OPTIONS,
     ...WRITE_OPTIONS,
     json: JSON_LINES,
   },
-  operands: { placeholder: "FOLDER", help: "folder of documents" },
+  operands: {
+    placeholder: "FOLDER|NAME",
+    help: "folder of documents, or a collection of reatt.config.json; without it, all collections",
+  },
   example: "reatt sync docs --index index --watch",
-  async run({ model: name, index: directory, watch, json, ...splitting }, signal, operands) {
-    const [folder, ...others] = operands;
-    if (folder === undefined || others.length > 0) throw new UsageError("one folder is needed");
-    await using model = await loadModel(name, signal);
-    let lastSkipped = "";
-    const synchronise = async ({ isRepeated = false } = {}): Promise<void> => {
-      const progress = startSyncProgress();
-      const result = await model
-        .sync(folder, { directory, ...splitting, onProgress: progress.report, signal })
-        .finally(progress.stop);
-      const skipped = describeSkipped(result.skipped);
-      if (skipped !== lastSkipped) process.stderr.write(skipped);
-      lastSkipped = skipped;
-      if (isRepeated && result.changes.length === 0) return; // a file without passages changed
-      process.stdout.write(json ? jsonLine(result) : describe(result));
-    };
-    await using changes = watch ? await watchFolder(folder, directory) : undefined;
-    await synchronise();
-    while (changes && !signal.aborted) {
-      await changes.next(signal);
-      if (!signal.aborted) await synchronise({ isRepeated: true }).catch(reportAndContinue);
+  async run({ model, index, watch, json, ...splitting }, signal, operands) {
+    if (operands.length > 1) throw new UsageError("one folder is needed");
+    const sources = await sourcesOf(operands[0], index, signal);
+    const show = json ? jsonLine : describe;
+    if (watch && sources.length > 1)
+      throw new UsageError("--watch needs the name of one collection");
+    for (const { name, folder, directory, patterns, model: own } of sources) {
+      await using loaded = await loadModel(model ?? own ?? EMBEDDED_MODEL, signal);
+      if (name !== undefined && sources.length > 1) process.stderr.write(`${name}:\n`);
+      const options = { directory, ...splitting, ...patterns, signal };
+      await followFolder(loaded, folder, options, watch, show);
     }
   },
 });
+
+interface Source {
+  /** Of the collection. */
+  readonly name?: string;
+  readonly folder: string;
+  readonly directory: string;
+  readonly model?: string | undefined;
+  readonly patterns: Pick<SyncOptions, "include" | "ignore">;
+}
+
+/** The folder that is named, or the collections. */
+async function sourcesOf(
+  given: string | undefined,
+  index: string | undefined,
+  signal: AbortSignal,
+): Promise<Source[]> {
+  if (given !== undefined && index !== undefined)
+    return [{ folder: given, directory: index, patterns: {} }];
+  const config = await findConfig();
+  if (!config) throw new UsageError(`${given === undefined ? "FOLDER" : "--index DIR"} is missing`);
+  if (index !== undefined) throw new UsageError("--index DIR with a collection, which has its own");
+  const one = given === undefined ? undefined : named(config, given);
+  if (given !== undefined && !one)
+    throw new UsageError(`${given}: no collection, and no --index DIR`);
+  await checkAccepted(config, signal);
+  return (one ? [one] : config.collections).map(
+    ({ name, path: folder, index: directory, model, include, ignore }) => ({
+      name,
+      folder,
+      directory,
+      model,
+      patterns: { include, ignore },
+    }),
+  );
+}
+
+async function followFolder(
+  model: ReAtt,
+  folder: string,
+  options: SyncOptions & { readonly signal: AbortSignal },
+  watch: boolean,
+  show: (result: SyncResult) => string,
+): Promise<void> {
+  const { directory, signal } = options;
+  let lastSkipped = "";
+  const synchronise = async ({ isRepeated = false } = {}): Promise<void> => {
+    const progress = startSyncProgress();
+    const result = await model
+      .sync(folder, { ...options, onProgress: progress.report })
+      .finally(progress.stop);
+    const skipped = describeSkipped(result.skipped);
+    if (skipped !== lastSkipped) process.stderr.write(skipped);
+    lastSkipped = skipped;
+    if (isRepeated && result.changes.length === 0) return; // a file without passages changed
+    process.stdout.write(show(result));
+  };
+  await using changes = watch ? await watchFolder(folder, directory) : undefined;
+  await synchronise();
+  while (changes && !signal.aborted) {
+    await changes.next(signal);
+    if (!signal.aborted) await synchronise({ isRepeated: true }).catch(reportAndContinue);
+  }
+}
 
 /** Shows how many files are read and then how many passages are indexed. */
 function startSyncProgress(): {

@@ -28,17 +28,32 @@ interface Rules {
   readonly rules: Ignore;
 }
 
+/** Which files of a folder are read, by patterns as in a `.gitignore`. */
+export interface FilePatterns {
+  /** Only files that match one. Default: all. */
+  readonly include?: readonly string[] | undefined;
+  /** No file that matches one. */
+  readonly ignore?: readonly string[] | undefined;
+}
+
 /**
  * @param index the folder of the index, which may be in the folder of documents and is left out
  * @throws {InputError} if the folder cannot be read
  */
-export async function* filesOf(root: string, index?: string): AsyncGenerator<FolderEntry, void> {
+export async function* filesOf(
+  root: string,
+  index?: string,
+  patterns: FilePatterns = {},
+): AsyncGenerator<FolderEntry, void> {
   const top = await realpath(root).catch((error: unknown) => {
     throw unreadable(root, error);
   });
   // while the first index is built, its files do not tell what it is
   const leftOut = index === undefined ? undefined : await realpath(index).catch(() => undefined);
-  yield* below({ root: top, leftOut }, "", []);
+  const outer = patterns.ignore ? [{ folder: "", rules: ignore().add([...patterns.ignore]) }] : [];
+  const included = patterns.include && ignore().add([...patterns.include]);
+  for await (const entry of below({ root: top, leftOut }, "", outer))
+    if (!included || included.ignores(entry.name)) yield entry;
 }
 
 interface Tree {

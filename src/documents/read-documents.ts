@@ -209,7 +209,7 @@ async function* readFolder(
     reportSkipped({ file, problem, isUnknownFormat, isPart }, options);
   };
   const entries: FolderEntry[] = [];
-  for await (const entry of filesOf(folder)) entries.push(entry);
+  for await (const entry of filesOf(folder, undefined, options)) entries.push(entry);
   for (const [done, { path, name, problem }] of entries.entries()) {
     options.signal?.throwIfAborted();
     options.onProgress?.({ done, total: entries.length });

@@ -1,5 +1,6 @@
 /** The options of reading documents: how they are split into passages. */
 
+import { z } from "zod";
 import { choice, flag, integer, option, text, withDerivedDefault } from "./option.ts";
 
 const DOCUMENTS = "Documents";
@@ -7,7 +8,19 @@ const DOCUMENTS = "Documents";
 /** Words of a passage, as in DPR. */
 const PASSAGE_WORDS = 100;
 
+/** Which files of a folder are read. They are in the file of collections, so there is no flag. */
+const PATTERNS = {
+  /** Patterns as in a `.gitignore`; only files that match one are read. Default: all files. */
+  include: option(z.array(text()).readonly().optional(), { help: "files to read", flag: false }),
+  /** Patterns as in a `.gitignore`; files that match one are left out. Default: none. */
+  ignore: option(z.array(text()).readonly().optional(), {
+    help: "files to leave out",
+    flag: false,
+  }),
+};
+
 export const DOCUMENT_OPTIONS = {
+  ...PATTERNS,
   /** Words of a passage that a document is split into, its title not counted. Default 100. */
   passageWords: option(integer(10, 100_000).default(PASSAGE_WORDS), {
     help: "words of a passage that a document is split into",
@@ -46,6 +59,7 @@ const AS_BEFORE = "as the folder was split before, or";
 
 /** The options of splitting for an index that is kept in step with a folder. */
 export const SYNC_OPTIONS = {
+  ...PATTERNS,
   /** Words of a passage. Default: as the folder was split before, or 100. */
   passageWords: withDerivedDefault(DOCUMENT_OPTIONS.passageWords, `${AS_BEFORE} ${PASSAGE_WORDS}`),
   /** Words that a passage repeats. Default: as the folder was split before, or 0. */

@@ -118,7 +118,12 @@ async function openTarget(
   const header = (await findManifest(directory))?.header;
   const tokens = header ? sameTokens(directory, header) : DEFAULT_TOKENS;
   const keys = keysOf(model, tokens, signal);
-  const before = (await readRecord(directory))?.splitting;
+  const record = await readRecord(directory);
+  const before = record && {
+    ...record.splitting,
+    ...(record.include && { include: record.include }),
+    ...(record.ignore && { ignore: record.ignore }),
+  };
   const given = Object.entries(splitting).filter(([, value]) => value !== undefined);
   const { onProgress: _, ...options } = resolveReadOptions({
     ...before,

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { filesOf } from "../documents/folder.ts";
+import { type FilePatterns, filesOf } from "../documents/folder.ts";
 import { readerOf } from "../documents/formats.ts";
 import type { SkippedFile } from "../documents/read-documents.ts";
 import { unknownFormat } from "../documents/read-documents.ts";
@@ -44,13 +44,13 @@ export async function compareFolder(
   folder: string,
   index: string,
   known: ReadonlyMap<string, FileRecord>,
-  signal: AbortSignal | undefined,
+  { signal, ...patterns }: FilePatterns & { readonly signal?: AbortSignal | undefined },
 ): Promise<Comparison> {
   const changed: FoundFile[] = [];
   const unchanged = new Map<string, FileRecord>();
   const skipped: SkippedFile[] = [];
   const seen = new Set<string>();
-  for await (const { path, name, problem } of filesOf(folder, index)) {
+  for await (const { path, name, problem } of filesOf(folder, index, patterns)) {
     signal?.throwIfAborted();
     const isUnknownFormat = !problem && !readerOf(name);
     const found =

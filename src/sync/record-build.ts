@@ -32,7 +32,7 @@ export async function contentsOf(
   );
   if (!isFolder) return undefined;
   const root = await realpath(source);
-  const { changed } = await compareFolder(root, index, new Map(), signal);
+  const { changed } = await compareFolder(root, index, new Map(), { signal });
   return { root, files: changed };
 }
 
@@ -55,6 +55,7 @@ export async function recordBuild(
     format: "reatt-sync",
     version: 1,
     folder: root,
+    failed: {},
     splitting: splittingOf(options),
     generation: (await readManifest(directory)).generation,
     files: Object.fromEntries(

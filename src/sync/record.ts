@@ -31,6 +31,8 @@ const splitting = z.strictObject({
   tableHeader: z.enum(["auto", "yes", "no"]).default("auto"),
 });
 
+const patterns = z.array(z.string()).readonly().optional();
+
 const folderRecord = z.strictObject({
   format: z.literal("reatt-sync"),
   version: z.literal(1),
@@ -38,6 +40,11 @@ const folderRecord = z.strictObject({
   folder: z.string(),
   /** The options that the files were read with. */
   splitting,
+  /** Which files are read. */
+  include: patterns,
+  ignore: patterns,
+  /** Files that could not be read at the last synchronisation, and why. */
+  failed: z.record(z.string(), z.string()).default({}),
   /** Of the index after the last synchronisation. Another one may have changed it since. */
   generation: z.number(),
   files: z.record(z.string(), fileRecord),

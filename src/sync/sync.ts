@@ -79,7 +79,7 @@ export async function synchronise(
   return whileLocked(syncFolder(directory), { wait, signal }, async () => {
     const manifest = await findManifest(directory);
     const known = await knownFiles(directory, root, options, manifest);
-    const comparison = await compareFolder(root, directory, known, options.signal);
+    const comparison = await compareFolder(root, directory, known, options);
     const spool = await createTemporaryDirectory("sync");
     try {
       const file = join(spool, "passages.jsonl");
@@ -114,12 +114,18 @@ async function apply(
   const stale = [...read.map(({ name }) => name), ...removed].flatMap(idsOf);
   const deleted = stale.filter((id) => !newIds.has(id));
 
+  const failed = [...comparison.skipped, ...reading.skipped]
+    .filter(({ isPart, isUnknownFormat }) => !isPart && !isUnknownFormat)
+    .map(({ file, problem }) => [file, problem.message]);
   const next = new Map<string, FileRecord>([...known, ...unchanged]);
   const record = (generation: number) =>
     writeRecord(directory, {
       format: "reatt-sync",
       version: 1,
       folder: root,
+      include: options.include,
+      ignore: options.ignore,
+      failed: Object.fromEntries(failed),
       generation,
       splitting: splittingOf(options),
       files: Object.fromEntries(next),

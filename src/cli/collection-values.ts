@@ -1,0 +1,45 @@
+/** Gives commands the index and the model of a collection. */
+
+import { existsSync } from "node:fs";
+import { defaultOf, type OptionTable } from "../options/option.ts";
+import { manifestPath } from "../retrieval/index/format/manifest.ts";
+import { type Collection, type Config, findConfig } from "./collections.ts";
+import { INDEX, MODEL } from "./file-options.ts";
+import { UsageError } from "./usage-error.ts";
+
+/**
+ * Replaces the name of a collection in `--index` by its index. Without `--index`, the only
+ * collection is meant. An index that exists counts more than a name.
+ *
+ * @param given is changed
+ * @throws {UsageError} if there are several collections and none is named
+ * @throws {InputError} if the user does not accept the file
+ */
+export async function applyCollection(
+  options: OptionTable,
+  given: Map<string, unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (options.index !== INDEX) return;
+  const name = given.get("index") as string | undefined;
+  if (name !== undefined && existsSync(manifestPath(name))) return;
+  const config = await findConfig();
+  if (!config) return;
+  const collection = name === undefined ? onlyOne(config) : named(config, name);
+  if (!collection) return;
+  const { checkAccepted } = await import("./trust.ts");
+  await checkAccepted(config, signal);
+  given.set("index", collection.index);
+  if (options.model === MODEL && !given.has("model"))
+    given.set("model", collection.model ?? defaultOf(MODEL));
+}
+
+export const named = ({ collections }: Config, name: string): Collection | undefined =>
+  collections.find((collection) => collection.name === name);
+
+function onlyOne({ collections }: Config): Collection {
+  const [first, ...others] = collections;
+  if (others.length === 0) return first!;
+  const names = collections.map(({ name }) => name).join(", ");
+  throw new UsageError(`--index NAME is missing; the collections are ${names}`);
+}

@@ -1,0 +1,95 @@
+/** `reatt.config.json`: written, asked about, and obeyed by name. */
+
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { temporary } from "../retrieval/support.ts";
+import { runCaptured } from "./support.ts";
+
+const MODEL = ["--model", resolve("models/reatt-mini")];
+const folder = await temporary();
+const [top, config] = [process.cwd(), join(folder.path, "reatt.config.json")];
+process.env.XDG_CONFIG_HOME = join(folder.path, "settings");
+await mkdir(join(folder.path, "docs"));
+await mkdir(join(folder.path, "notes"));
+await writeFile(join(folder.path, "docs", "lion.md"), "# Lion\n\nThe lion lives in Africa.\n");
+await writeFile(join(folder.path, "docs", "draft.txt"), "A draft.\n");
+await writeFile(join(folder.path, "docs", "bad.json"), "{bad");
+await writeFile(join(folder.path, "notes", "rhine.txt"), "The Rhine flows to the North Sea.\n");
+process.chdir(folder.path);
+test.after(async () => {
+  process.chdir(top);
+  await folder[Symbol.asyncDispose]();
+});
+
+const ok = async (...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await runCaptured(args);
+  assert.is(code, 0, stderr);
+  return stdout;
+};
+const fails = async (message: RegExp, ...args: string[]): Promise<void> => {
+  const { code, stderr } = await runCaptured(args);
+  assert.is.not(code, 0);
+  assert.match(stderr, message);
+};
+
+test("without a file: what to do, and init writes one after a look at the folder", async () => {
+  await fails(/there is no reatt\.config\.json; reatt init writes one/, "status");
+  await fails(/--index DIR\|NAME is missing/, "answer", "Where?");
+  await fails(/FOLDER is missing/, "sync");
+  await mkdir("empty");
+  await fails(/expected a folder of documents .*, got no document/, "init", "empty");
+  assert.match(await ok("init", "docs"), /3 documents \(.*1 \.md.*\)/);
+  assert.equal(JSON.parse(await readFile(config, "utf8")), {
+    collections: { docs: { path: "docs" } },
+  });
+  assert.match(await ok("status"), /not indexed yet\n {2}new or changed: 3, gone: 0/);
+});
+
+test("the only collection needs no name", async () => {
+  assert.match(await ok("sync", ...MODEL), /added lion\.md, passages: 1/);
+  assert.match(await ok("answer", ...MODEL, "Where does the lion live?"), /Africa/);
+  const [status] = (await ok("status", "--json"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.equal([status.indexed.passages, status.changed, status.removed], [2, 0, 0]);
+  assert.match(status.failed["bad.json"], /expected JSON/);
+});
+
+test("a file that changed or came from elsewhere is not obeyed until it is accepted", async () => {
+  const collections = {
+    docs: { path: "docs", include: ["*.md", "*.txt"], ignore: ["draft*"], description: "Animals" },
+    notes: { path: "notes", index: "other/index" },
+  };
+  await writeFile(config, JSON.stringify({ collections }));
+  for (const command of [["sync"], ["status"], ["answer", "--index", "docs", "Where?"], ["init"]])
+    await fails(/new here or changed|one that exists/, ...command);
+  assert.match(await ok("init", "--yes"), /notes: reads .*notes, writes .*other\/index\naccepted/);
+  assert.match(await ok("sync", ...MODEL), /deleted draft\.txt.*added rhine\.txt/s);
+  assert.match(await ok("status"), /^docs: Animals\n.*files: 1, passages: 1.*up to date/s);
+});
+
+test("commands take the name of a collection, also below the folder of the file", async () => {
+  process.chdir("docs");
+  assert.match(await ok("retrieve", ...MODEL, "--index", "notes", "Rhine"), /North Sea/);
+  assert.match(await ok("index", "info", "--index", "docs"), /passages +1/);
+  await fails(/--index NAME is missing; the collections are docs, notes/, "answer", "Where?");
+  await fails(/nope: no collection/, "sync", "nope");
+  process.chdir("..");
+});
+
+test("a file with mistakes is one line", async () => {
+  for (const [text, message] of [
+    ["{", /JSON/],
+    ['{"collections": {}}', /at least one collection/],
+    ['{"collections": {"a": {"path": "."}, "../b": {"path": "."}}}', /collections/],
+    ['{"collections": {"a": {"path": ".", "run": "rm"}}}', /collections\.a: .*run/],
+  ] as const) {
+    await writeFile(config, text);
+    await fails(message, "status");
+  }
+});
+
+test.run();
