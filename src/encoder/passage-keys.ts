@@ -6,8 +6,8 @@ import { passageIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import {
   type EncodeOptions,
-  encodeOutputs,
   encodeRuns,
+  encodeSequences,
   type RetrieverSession,
 } from "./retriever-session.ts";
 
@@ -85,6 +85,6 @@ export async function indexedTokens(
 ): Promise<IndexedTokens> {
   const ids = passageIds(tokenizer, passage, maxPassageTokens);
   if (choose === undefined) return { ids, kept: undefined };
-  const { keys } = await encodeOutputs(encoder, config, [ids], ["keys"]);
-  return { ids, kept: choose(keys[0]!) };
+  const [keys] = await encodeSequences(encoder, config, [ids], "keys");
+  return { ids, kept: choose(keys!) };
 }

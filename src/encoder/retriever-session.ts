@@ -72,20 +72,20 @@ export async function openRetrieverSession(
   };
 }
 
+/** The inputs of `TextInput`. */
+const TEXT = {
+  ids: ["int32", "batch", "length"],
+  mask: ["float32", "batch", "length"],
+  buckets: ["int32", "length", "length"],
+} as const;
+
 /** `ids`, `mask`, `buckets` (`TextInput`) -> `reading`. */
 export function traceReading(config: ModelConfig, textOf: TextOf = ofPassages): Graph {
-  return trace(
-    {
-      ids: ["int32", "batch", "length"],
-      mask: ["float32", "batch", "length"],
-      buckets: ["int32", "length", "length"],
-    },
-    (ops, input) => {
-      const context = inferenceContext(ops, config);
-      const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-      return { reading: sharedStates(context, textOf(model), input) };
-    },
-  );
+  return trace(TEXT, (ops, input) => {
+    const context = inferenceContext(ops, config);
+    const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+    return { reading: sharedStates(context, textOf(model), input) };
+  });
 }
 
 /** `reading`, `ids`, `mask`, `buckets` -> the other outputs of `TextOutput`. */
@@ -95,27 +95,19 @@ export function traceRetrieval(config: ModelConfig, textOf: TextOf = ofPassages)
     shared.map(({ sizes }) => sizes),
     config.modelSize,
   );
-  return trace(
-    {
-      reading: ["float32", "batch", "length", width],
-      ids: ["int32", "batch", "length"],
-      mask: ["float32", "batch", "length"],
-      buckets: ["int32", "length", "length"],
-    },
-    (ops, input) => {
-      const context = inferenceContext(ops, config);
-      const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
-      const text = textOf(model);
-      const states = retrievalStates(context, text, input.reading, input);
-      const texts = { states, ids: input.ids, mask: input.mask };
-      return {
-        states,
-        queries: retrievalVectors(context, text, texts, "query"),
-        keys: retrievalVectors(context, text, texts, "key"),
-        ...(model.phraseQueries && { phrases: phraseQueries(context, model, states, input.mask) }),
-      };
-    },
-  );
+  return trace({ reading: ["float32", "batch", "length", width], ...TEXT }, (ops, input) => {
+    const context = inferenceContext(ops, config);
+    const model = buildParameters(config, (name, shape) => ops.parameter(name, shape));
+    const text = textOf(model);
+    const states = retrievalStates(context, text, input.reading, input);
+    const texts = { states, ids: input.ids, mask: input.mask };
+    return {
+      states,
+      queries: retrievalVectors(context, text, texts, "query"),
+      keys: retrievalVectors(context, text, texts, "key"),
+      ...(model.phraseQueries && { phrases: phraseQueries(context, model, states, input.mask) }),
+    };
+  });
 }
 
 /** The outputs of a run: for each of its sequences, in the order of the positions. */
@@ -135,32 +127,16 @@ export async function encodeSequences(
   output: TextOutput,
   options?: EncodeOptions,
 ): Promise<Float32Array[]> {
-  return (await encodeOutputs(session, config, sequences, [output], options))[output];
-}
-
-/** Several outputs for each sequence, from the same runs. */
-export async function encodeOutputs<Output extends TextOutput>(
-  session: RetrieverSession,
-  config: ModelConfig,
-  sequences: readonly (readonly number[])[],
-  outputs: readonly Output[],
-  options?: EncodeOptions,
-): Promise<Record<Output, Float32Array[]>> {
-  const encoded = Object.fromEntries(
-    outputs.map((output) => [output, new Array<Float32Array>(sequences.length)]),
-  ) as Record<Output, Float32Array[]>;
-  const keep = (run: RunOutputs<Output>, positions: readonly number[]): void => {
-    for (const output of outputs)
-      positions.forEach((i, row) => {
-        encoded[output][i] = run[output][row]!;
-      });
+  const encoded = new Array<Float32Array>(sequences.length);
+  const keep = (run: RunOutputs<TextOutput>, positions: readonly number[]): void => {
+    for (const [row, i] of positions.entries()) encoded[i] = run[output][row]!;
   };
-  await encodeRuns(session, config, sequences, outputs, keep, options);
+  await encodeRuns(session, config, sequences, [output], keep, options);
   return encoded;
 }
 
 /**
- * The same, run by run. `onRun` receives the outputs of a run and the positions of its sequences;
+ * Several outputs from the same runs. `onRun` receives the outputs of a run and the positions of its sequences;
  * nothing else holds the outputs.
  */
 export async function encodeRuns<Output extends TextOutput>(
