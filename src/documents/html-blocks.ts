@@ -355,7 +355,7 @@ const linesOf = (marks: readonly LineMark[]): BlockDetails =>
   marks.length > 0 ? { lines: marks } : {};
 
 /** A row as text. Empty cells stay, so that each value stands in its column. */
-export const rowText = (cells: readonly string[]): string => {
+const rowText = (cells: readonly string[]): string => {
   const text = cells.map((cell) => cell.replace(/\s+/gu, " ").trim()).join(" | ");
   return /[^\s|]/.test(text) ? text.trim() : "";
 };

@@ -81,7 +81,7 @@ function isLayout(rows: readonly TableRow[], hasTables: boolean): boolean {
 }
 
 /** Whether the first row of a table without marks names the columns: short texts, no numbers. */
-export function guessedHeaderRows([head, ...others]: readonly TableRow[]): number {
+function guessedHeaderRows([head, ...others]: readonly TableRow[]): number {
   const isName = (cell: string): boolean =>
     cell !== "" && countWords(cell) <= 8 && !/^[\d\s.,:%€$£+-]+$/.test(cell);
   return head && others.length > 0 && head.cells.length > 1 && head.cells.every(isName) ? 1 : 0;

@@ -79,7 +79,7 @@ async function parse(
 }
 
 /** Counts the lines of a text. Positions must ascend. */
-export function lineCounter(text: string): LineAt {
+function lineCounter(text: string): LineAt {
   let line = 1;
   let next = text.indexOf("\n");
   return (position) => {

@@ -40,7 +40,7 @@ const PENALTY = 1;
 /** Signals are of the order of 1. A smaller deviation is rounding, or a constant. */
 const MIN_DEVIATION = 0.01;
 /** `thresholdFor` loses at most this share of the right answers, unless told otherwise. */
-export const LOST_SHARE = 0.05;
+const LOST_SHARE = 0.05;
 /** Fewer answers of a kind say nothing about how probable that kind is. */
 const MIN_OF_EACH_KIND = 10;
 const FOLDS = 10;

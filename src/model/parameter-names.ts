@@ -235,7 +235,7 @@ function phraseQuery<T>(
 }
 
 /** The sizes of the decoder's layers. */
-export const decoderSizes = ({ decoder, modelSize }: ModelConfig): T5Sizes => ({
+const decoderSizes = ({ decoder, modelSize }: ModelConfig): T5Sizes => ({
   ...decoder,
   width: modelSize,
 });

@@ -9,7 +9,7 @@ import { ApiError } from "./api-error.ts";
 import type { Env } from "./env.ts";
 
 /** 1,000 passages of 500 words have 3 MB. */
-export const MAX_BODY_BYTES = 8_000_000;
+const MAX_BODY_BYTES = 8_000_000;
 /** Bytes of the bodies of all requests that are not answered. Values take several times it. */
 const MAX_TOTAL_BYTES = 64_000_000;
 /** The first bytes of each body are free: clients that send large bodies lock out no questions. */

@@ -166,4 +166,3 @@ export type RetrieveRequest = Resolved<typeof RETRIEVE_REQUEST>;
 export type AnswerRequest = Resolved<typeof ANSWER_REQUEST>;
 export type ReadRequest = Resolved<typeof READ_REQUEST>;
 export type ExplainRequest = Resolved<typeof EXPLAIN_REQUEST>;
-export type PutRequest = Resolved<typeof PUT_REQUEST>;

@@ -88,7 +88,7 @@ const differ = (a: Dim, b: Dim): boolean =>
   typeof a === "number" && typeof b === "number" && a !== b;
 
 /** The sum of sizes: a number if all are known, else a name such as `question+passage`. */
-export function addDims(dims: readonly Dim[]): Dim {
+function addDims(dims: readonly Dim[]): Dim {
   const known = dims.filter((dim) => typeof dim === "number").reduce((sum, dim) => sum + dim, 0);
   const names = dims.filter((dim) => typeof dim === "string");
   if (names.length === 0) return known;

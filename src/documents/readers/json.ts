@@ -89,12 +89,7 @@ export async function* readJsonLinesFile(file: SourceFile): AsyncGenerator<Docum
 }
 
 /** @param line of JSON Lines */
-export function jsonDocument(
-  value: unknown,
-  record: string,
-  budget: Budget,
-  line?: number,
-): Document {
+function jsonDocument(value: unknown, record: string, budget: Budget, line?: number): Document {
   const fields = isFields(value) ? value : { text: linesOf(value, budget) };
   return recordDocument(fields, record, budget, line);
 }

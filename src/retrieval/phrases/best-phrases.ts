@@ -9,7 +9,7 @@ import type { Span } from "../../text/span.ts";
 import type { TokenPlace } from "../../text/token-places.ts";
 
 /** The longest phrase, in words divided by white space. Source: DensePhrases, section 3.1 (L). */
-export const MAX_PHRASE_WORDS = 20;
+const MAX_PHRASE_WORDS = 20;
 
 /** A phrase of a passage. */
 export interface PassagePhrase {
