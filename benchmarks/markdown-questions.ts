@@ -1,7 +1,7 @@
 /**
- * Asks 40 questions about the README files of ten installed packages, once with the Markdown read as
- * plain text and once rendered. Prints for how many the first passage has the answer, and how many
- * answers are right.
+ * Asks 40 questions about the README files of ten installed packages, once with the Markdown read
+ * as plain text and once rendered. Prints for how many the first passage has the answer, and how
+ * many answers are right.
  *
  *     npx tsx benchmarks/markdown-questions.ts [--model DIR] [--json]
  */

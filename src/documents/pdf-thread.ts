@@ -16,7 +16,7 @@ import type { SourceFile } from "./source-file.ts";
 export interface PdfLimits {
   /** Of objects, such as the texts of a page. */
   readonly heap: number; // bytes
-  /** By which the process may grow while a file is read: also streams, which are not on the heap. */
+  /** By which the process may grow while a file is read, also by streams. */
   readonly memory: number; // bytes
   /** A page takes 5 ms, a map with a million lines some seconds. */
   readonly pageSeconds: number;
