@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { exactMatch, f1 } from "../src/evaluation/answers.ts";
 import { mean } from "../src/math/mean.ts";
+import { hitLists } from "../src/reatt/retrieving.ts";
 import { ReAtt } from "../src/reatt.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { type Question, readPassages, readQuestions } from "../src/text/read-passages.ts";
@@ -53,7 +54,7 @@ async function runModel(name: string, questions: readonly Question[]): Promise<R
     await using index = await model.index(readPassages(values.passages), { directory });
     times.push(performance.now());
     const texts = questions.map(({ question }) => question);
-    const hits = await model.retrieve(texts, index, { topK: RANKED });
+    const hits = await hitLists(model.retrieve(texts, index, { topK: RANKED }));
     times.push(performance.now());
     const lists = hits.map((passages) => passages.slice(0, READ));
     const answers: string[] = [];

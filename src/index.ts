@@ -4,6 +4,7 @@
  * @module reatt
  */
 
+export type { Source } from "./decoder/source.ts";
 export {
   type ReadDocumentsOptions,
   readDocuments,
@@ -37,6 +38,10 @@ export {
   type RetrievalRun,
   type RunOptions,
 } from "./evaluation/ranking.ts";
+export {
+  type FoundPassageOutcome,
+  fitScoreCalibration,
+} from "./evaluation/score-calibration.ts";
 export { readQrels, readRun } from "./evaluation/trec.ts";
 export { evaluateUtility, type UtilityEvaluation } from "./evaluation/utility.ts";
 export type { DownloadProgress } from "./hub/download.ts";
@@ -57,6 +62,7 @@ export type {
   Similarity,
 } from "./model/config.ts";
 export { type ConvertOptions, convertModel } from "./model/convert.ts";
+export type { HybridScale, ScoreCalibration, ScoreCurve } from "./model/score-calibration.ts";
 export type { Stack } from "./model/stack.ts";
 export { storeCalibration } from "./model/store-calibration.ts";
 export type { PruningRule, TokenPruning } from "./model/token-pruning.ts";
@@ -69,11 +75,13 @@ export {
   type LoadOptions,
   type Phrase,
   type PhraseOptions,
+  type RawScores,
   ReAtt,
   type ReadOptions,
   type Reply,
   type Reranked,
   type RerankOptions,
+  type Retrieval,
   type RetrieveOptions,
   type SyncOptions,
   type UtilityOptions,

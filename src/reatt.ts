@@ -43,9 +43,17 @@ import {
   type SyncOptions,
 } from "./reatt/options.ts";
 import { findPhrases, type Phrase } from "./reatt/phrases.ts";
-import { explain, find, type Hit, hitOf, type Reranked, rerank } from "./reatt/retrieving.ts";
+import {
+  explain,
+  type Hit,
+  type RawScores,
+  type Reranked,
+  type Retrieval,
+  rerank,
+  retrievals,
+} from "./reatt/retrieving.ts";
 import type { Explanation } from "./retrieval/explain.ts";
-import { chooseHybrid, type HybridOptions } from "./retrieval/hybrid.ts";
+import { chooseHybrid } from "./retrieval/hybrid.ts";
 import type { BuildForecast } from "./retrieval/index/write/forecast.ts";
 import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
 import { RETRIEVE_OPTIONS } from "./retrieval/rank.ts";
@@ -65,10 +73,12 @@ export type {
   LoadOptions,
   Phrase,
   PhraseOptions,
+  RawScores,
   ReadOptions,
   Reply,
   Reranked,
   RerankOptions,
+  Retrieval,
   RetrieveOptions,
   SyncOptions,
   UtilityOptions,
@@ -377,9 +387,16 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * The best passages (or documents) for a question, or for each of many, best first. The retrieval
-   * score of a passage d for a question q is the average over question tokens of the best passage
-   * token (ReAtt, Eq. 1), with the vectors of the retrieval head:
+   * The best passages (or documents) for a question, best first. For many questions, the results
+   * come one after the other, in the order of the questions; a question that cannot be read has an
+   * `error` in place of passages.
+   *
+   * If the model stores weights of hybrid search, passages are ranked with BM25, unless `hybrid` is
+   * false. The score of a passage is the probability that it answers the question, if the model
+   * stores a calibration of scores.
+   *
+   * The retrieval score of a passage d for a question q is the average over question tokens of the
+   * best passage token (ReAtt, Eq. 1), with the vectors of the retrieval head:
    *
    *     r(q, d) = 1 / |q| * sum_i max_j Q_i . K_j
    *
@@ -405,7 +422,9 @@ export class ReAtt implements AsyncDisposable {
    * await using model = await ReAtt.load("models/reatt-mini");
    * await using index = await model.index(passages, { directory });
    * const [best] = await model.retrieve("Where does the Rhine flow?", index, { topK: 1 });
-   * console.log(best!.id); // rhine
+   * console.log(best!.id, best!.score > 0.5); // rhine true
+   * const questions = ["Where does the Rhine flow?", "Where does the lion live?"];
+   * for await (const found of model.retrieve(questions, index)) console.log(found.passages[0]!.id);
    * ```
    */
   retrieve(question: string, index: TokenIndex, options?: RetrieveOptions): Promise<Hit[]>;
@@ -413,23 +432,30 @@ export class ReAtt implements AsyncDisposable {
     questions: readonly string[],
     index: TokenIndex,
     options?: RetrieveOptions,
-  ): Promise<Hit[][]>;
-  async retrieve(
+  ): AsyncGenerator<Retrieval, void>;
+  retrieve(
     question: string | readonly string[],
     index: TokenIndex,
     options?: RetrieveOptions,
-  ): Promise<Hit[] | Hit[][]> {
-    checkQuestions(question);
+  ): Promise<Hit[]> | AsyncGenerator<Retrieval, void> {
+    if (typeof question === "string") return this.#retrieveOne(question, index, options);
+    checkQuestionList(question);
     this.#checkIndex(index);
+    this.#model.lifetime.check();
     const settings = resolveOptions(RETRIEVE_OPTIONS, options);
-    const request = { ...settings, hybrid: this.#hybrid(settings.hybrid) };
-    const texts = typeof question === "string" ? [question] : question;
-    const found = await this.#model.lifetime.use(async () => {
-      const questions = texts.map((text) => tokenize(this.#model, text));
-      return find(this.#model, questions, index, request);
-    });
-    const hits = found.map((own) => own.map(hitOf));
-    return typeof question === "string" ? hits[0]! : hits;
+    const hybrid = chooseHybrid(settings.hybrid, this.config.hybrid, this.folder);
+    return retrievals(this.#model, question, index, { ...settings, hybrid });
+  }
+
+  async #retrieveOne(
+    question: string,
+    index: TokenIndex,
+    options?: RetrieveOptions,
+  ): Promise<Hit[]> {
+    checkQuestion(question);
+    const { value } = await this.retrieve([question], index, options).next();
+    if (value!.error) throw value!.error;
+    return [...value!.passages];
   }
 
   /**
@@ -473,7 +499,8 @@ export class ReAtt implements AsyncDisposable {
     checkQuestions(question);
     this.#checkIndex(index);
     const settings = resolveOptions(PHRASE_OPTIONS, options);
-    const hybrid = this.#hybrid(settings.hybrid);
+    const { hybrid: stored } = this.config;
+    const hybrid = chooseHybrid(settings.hybrid ?? false, stored, this.folder);
     const texts = typeof question === "string" ? [question] : question;
     const found = await this.#model.lifetime.use(() =>
       findPhrases(this.#model, texts, index, settings, hybrid),
@@ -524,8 +551,8 @@ export class ReAtt implements AsyncDisposable {
    * are those that `retrieve` returns from an index with float32 keys. Passages with equal scores
    * stay in their order. The result keeps all properties of the passages.
    *
-   * A passage that is longer than `maxPassageTokens` is compared by its beginning; `cutTokens` is
-   * the number of its other tokens.
+   * A passage that is longer than `maxPassageTokens` is compared in windows of whole sentences; its
+   * score is that of the best one. An index compares only its beginning.
    *
    * @throws {InputError} if the question is empty or has more than 512 tokens.
    *
@@ -735,10 +762,6 @@ export class ReAtt implements AsyncDisposable {
     checkOpenIndex(index, ["searchBatch", "snapshot"]);
     const { directory, header } = index as TokenIndex;
     checkModel(directory, header, this.#model.searching);
-  }
-
-  #hybrid(choice: boolean | HybridOptions = false): HybridOptions | undefined {
-    return chooseHybrid(choice, this.config.hybrid, this.folder);
   }
 }
 

@@ -22,6 +22,7 @@ import {
   exportToLance,
   f1,
   fitCalibration,
+  fitScoreCalibration,
   InputError,
   indexInfo,
   mergeShards,
@@ -362,7 +363,20 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
   fitCalibration: [fitCalibration, outcomes],
   crossValidatedConfidence: [crossValidatedConfidence, outcomes, texts],
   calibratedConfidence: [calibratedConfidence, calibration, signals],
-  storeCalibration: [storeCalibration, notText, calibration, notText],
+  fitScoreCalibration: [
+    fitScoreCalibration,
+    mostly(
+      fc.array(
+        fc.array(
+          mostly(
+            fc.record({ similarity: fraction, words: fraction, relevant: mostly(fc.boolean()) }),
+          ),
+        ),
+      ),
+    ),
+    fraction,
+  ],
+  storeCalibration: [storeCalibration, notText, mostly(fc.record({ calibration })), notText],
   readQrels: [readQrels, notText],
   readRun: [readRun, notText],
   readPredictions: [readPredictions, notText],

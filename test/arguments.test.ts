@@ -22,6 +22,7 @@ import {
   type TokenIndex,
   verifyIndex,
 } from "../src/index.ts";
+import { hitLists } from "../src/reatt/retrieving.ts";
 import { readTrainingFile } from "../src/training/examples/training-questions.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-arguments-"));
@@ -370,7 +371,7 @@ test("questions", async () => {
       const thrown = (await mistake(call)).replace("questions[0]", "question");
       assert.match(thrown, message);
     }
-  assert.equal(await model.retrieve([], index), []);
+  assert.equal(await hitLists(model.retrieve([], index)), []);
 });
 
 test("an open index takes vectors, ordinals and ids", async () => {

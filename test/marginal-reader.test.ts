@@ -230,7 +230,7 @@ test("answer, batches and text as it is chosen; the signals of a calibration are
 test("minimumConfidence counts; a stored threshold does not", async () => {
   await using folder = await temporary();
   const copy = join(folder.path, "model");
-  await storeCalibration(MODEL, calibrationOf(0, {}, 1), copy);
+  await storeCalibration(MODEL, { calibration: calibrationOf(0, {}, 1) }, copy);
   await using model = await ReAtt.load(copy);
   const [question] = QUESTIONS as [string];
   assert.is((await model.read(question, PASSAGES)).abstained, true);

@@ -21,6 +21,7 @@ import {
   verifyIndex,
 } from "../src/index.ts";
 import { readConfig, writeConfig } from "../src/model/config-file.ts";
+import { hitLists } from "../src/reatt/retrieving.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
 import { calibrationOf } from "./support/calibration.ts";
 import { copyModel } from "./support/model-copy.ts";
@@ -48,7 +49,9 @@ test("an index is built with compression, searched with a filter, and changed", 
     "bark",
     "rhine",
   ]);
-  const first = await model.retrieve([question], index, { filter: (ordinal) => ordinal === 0 });
+  const first = await hitLists(
+    model.retrieve([question], index, { filter: (ordinal) => ordinal === 0 }),
+  );
   assert.equal(first.map(ids), [["lion"]]);
 
   await using larger = await model.add([{ id: "cat", title: "Cat", text: "Cats purr." }], {
@@ -135,16 +138,16 @@ test("passages need no title, and hits have document and metadata", async () => 
   assert.equal(untitled.tokenIds, titled.tokenIds);
 });
 
-test("the mean of an explanation is the score of the hit, and its tokens are in the texts", async () => {
+test("the mean of an explanation is the retrieval score of the hit, and its tokens are in the texts", async () => {
   await using folder = await temporary();
   await using model = await ReAtt.load("models/reatt-mini");
   const question = "Where does the lion live?";
   for (const options of [{ bits: 32 }, { bits: 2 }, { keepRatio: 0.5 }] as const) {
     const directory = join(folder.path, JSON.stringify(options).replace(/\W/g, ""));
     await using index = await model.index(PASSAGES, { directory, ...options });
-    for (const hit of await model.retrieve(question, index)) {
+    for (const hit of await model.retrieve(question, index, { explain: true })) {
       const { score, tokens } = await model.explain(question, hit, index);
-      assert.ok(Math.abs(score - hit.score) <= 1e-12 * Math.abs(score));
+      assert.ok(Math.abs(score - hit.scores!.similarity) <= 1e-12 * Math.abs(score));
       assert.is(score, tokens.reduce((sum, token) => sum + token.score, 0) / tokens.length);
       for (const { token, span, match } of tokens) {
         if (span) assert.is(withoutCase(question.slice(span.start, span.end)), token);
@@ -240,9 +243,8 @@ test("answer equals retrieve followed by read, with the options of both", async 
     [{ topK: 2 }, { reader: "marginal", maxInputTokens: 14 }],
   ];
   for (const [retrieving, reading] of cases) {
-    const found = await model.retrieve(QUESTIONS, index, {
-      ...{ topK: 1, hybrid: true, ...retrieving }, // the model stores one passage
-    });
+    const one = { topK: 1, ...retrieving }; // the model stores one passage
+    const found = await hitLists(model.retrieve(QUESTIONS, index, one));
     const readOptions = { ...reading, maxPassageTokens: 16 };
     const read = (await all(model.read(QUESTIONS, found, readOptions))).map(readContent);
     const options = { ...retrieving, ...reading };
@@ -254,7 +256,7 @@ test("answer equals retrieve followed by read, with the options of both", async 
   }
 });
 
-test("hybrid search takes the stored weights, in answer by default", async () => {
+test("hybrid search takes the stored weights by default", async () => {
   await using folder = await temporary();
   const { copy, configure } = await copyModel(folder.path);
   const directory = join(folder.path, "index");
@@ -272,7 +274,7 @@ test("hybrid search takes the stored weights, in answer by default", async () =>
     scores((await model.answer(question, index, { topK: 5, hybrid })).passages);
   const [alone, both] = [await retrieved(false), await retrieved(weights)];
   assert.is.not(both[0]![1], alone[0]![1]);
-  assert.equal([await retrieved(), await retrieved(true)], [alone, both]);
+  assert.equal([await retrieved(), await retrieved(true)], [both, both]);
   assert.equal([await answered(), await answered(true)], [both, both]);
   assert.equal(await answered(false), alone);
   const other = { lambda: 3 };
@@ -294,10 +296,10 @@ test("confidence is that of the stored calibration, and its threshold is the def
   const copy = join(folder.path, "model");
   const weights = { likelihood: 0.3, margin: 2, attention: 1, length: -0.7, quoted: 0.4 };
   const calibration = calibrationOf(-0.5, weights, 0.999);
-  await storeCalibration("models/reatt-mini", calibration, copy);
+  await storeCalibration("models/reatt-mini", { calibration }, copy);
   await using model = await ReAtt.load(copy);
   const uncalibrated = await copyModel(join(folder.path, "uncalibrated"));
-  await uncalibrated.configure({ calibration: undefined });
+  await uncalibrated.configure({ calibration: undefined, scoreCalibration: undefined });
   await using plain = await ReAtt.load(uncalibrated.copy);
   assert.is(model.fingerprint, plain.fingerprint);
   const [question] = QUESTIONS as [string];
@@ -323,7 +325,7 @@ test("confidence is that of the stored calibration, and its threshold is the def
       lead: undefined,
     },
   );
-  const scores = (await model.rerank(question, ARTICLES)).map(({ score }) => score);
+  const scores = (await plain.rerank(question, ARTICLES)).map(({ score }) => score);
   assert.equal([similarity, lead], [scores[0], scores[0]! - scores[1]!]);
   const { likelihood, margin, length, quoted } = signals!;
   const sum = -0.5 + 0.3 * likelihood + 2 * margin + attention - 0.7 * length + 0.4 * quoted;
@@ -334,10 +336,10 @@ test("confidence is that of the stored calibration, and its threshold is the def
   assert.ok(silent.passages.every(({ span }) => span === undefined));
   assert.is(silent.confidence, reply.confidence);
   await rejects(
-    storeCalibration("models/reatt-mini", calibration, copy),
+    storeCalibration("models/reatt-mini", { calibration }, copy),
     /model: expected a folder without a model, got config\.json/,
   );
-  await storeCalibration(copy, calibrationOf(0, weights)); // in place
+  await storeCalibration(copy, { calibration: calibrationOf(0, weights) }); // in place
   await using changed = await ReAtt.load(copy);
   assert.equal(changed.config.calibration, calibrationOf(0, weights));
 });

@@ -1,9 +1,10 @@
-/** What a reply says beside its answer: cut passages, questions that cannot be read, low scores. */
+/** What is said beside an answer: its source, unread tokens, bad questions, scores of passages. */
 
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError, ReAtt } from "../src/index.ts";
+import { InputError, ReAtt, storeCalibration } from "../src/index.ts";
+import { windowsOf } from "../src/text/windows.ts";
 import { tinyConfig } from "./support/tiny-model.ts";
 import { makeTinyModel, temporaryFolder } from "./support/training.ts";
 
@@ -34,26 +35,125 @@ test("minScore leaves out passages with lower scores", async () => {
   assert.equal(await model.retrieve("Where does it flow?", index, none), []);
 });
 
-test("a reply says how many tokens of a passage were cut", async () => {
+test("a long passage is read in windows, and ranked by the best of them", async () => {
   await using model = await ReAtt.load(at("model"));
-  const { passages } = await model.read("Where does it flow?", PASSAGES);
-  const cut = Object.fromEntries(passages.map(({ id, cutTokens }) => [id, cutTokens ?? 0]));
-  assert.equal([cut.short, cut.other], [0, 0]);
-  assert.ok(cut.long! > 100, `${cut.long}`);
+  const question = "Where does it flow?";
+  for (const reader of ["fusion", "marginal"] as const) {
+    const options = { reader, extractive: true, minimumConfidence: 0, maxAnswerTokens: 4 };
+    const { answer, passages } = await model.read(question, PASSAGES, options);
+    const [long] = passages.filter(({ id }) => id === "long");
+    assert.is(long!.cutTokens, undefined);
+    if (reader === "fusion") {
+      const sum = passages.reduce((total, { attention }) => total + attention, 0);
+      assert.ok(Math.abs(sum - 1) < 1e-5, `${sum}`);
+    }
+    for (const { text, span } of passages)
+      if (span) assert.is(text.slice(span.start, span.end).toLowerCase(), answer.toLowerCase());
+  }
+  const parts = windowsOf(model.tokenizer, PASSAGES[1]!, 512).map((window, i) => ({
+    ...{ id: `${i}`, ...window },
+  }));
+  assert.ok(parts.length > 2);
+  const [best] = await model.rerank(question, parts, { topK: 1 });
+  const ranked = await model.rerank(question, PASSAGES);
+  assert.is(ranked.find(({ id }) => id === "long")!.score, best!.score);
+});
+
+test("of many windows, a reply says how many tokens were not read", async () => {
+  await using model = await ReAtt.load(at("model"));
+  const passages = [{ ...PASSAGES[1]!, text: WORDS.repeat(600) }, PASSAGES[0]!];
+  const { passages: read } = await model.read("Where does it flow?", passages);
+  assert.ok(read[0]!.cutTokens! > 1_000, `${read[0]!.cutTokens}`);
+  assert.is(read[1]!.cutTokens, undefined);
 });
 
 test("a question that is too long has an error of its own", async () => {
   await using model = await ReAtt.load(at("model"));
   await using index = await model.index(PASSAGES, { directory: at("batch") });
   const questions = ["Where does it flow?", "why ".repeat(600), "Who patented it?"];
-  const replies = [];
-  for await (const reply of model.answer(questions, index)) replies.push(reply);
-  assert.equal(
-    replies.map(({ error }) => error instanceof InputError),
-    [false, true, false],
-  );
-  assert.match(replies[1]!.error!.message, /at most 512 tokens/);
-  assert.ok(replies[1]!.abstained);
+  for (const found of [model.answer(questions, index), model.retrieve(questions, index)]) {
+    const results: { passages: readonly unknown[]; error?: InputError | undefined }[] = [];
+    for await (const result of found) results.push(result);
+    assert.equal(
+      results.map(({ error }) => error instanceof InputError),
+      [false, true, false],
+    );
+    assert.match(results[1]!.error!.message, /at most 512 tokens/);
+    assert.equal(results[1]!.passages, []);
+    assert.ok(results[2]!.passages.length > 0);
+  }
+  const error = await model.retrieve(questions[1]!, index).catch((reason: unknown) => reason);
+  assert.instance(error, InputError);
+});
+
+test("an answer has its sentence and a link, from text and from titles", async () => {
+  await using model = await ReAtt.load(at("model"));
+  const options = { extractive: true, minimumConfidence: 0, maxAnswerTokens: 3 };
+  const passages = [
+    {
+      id: "a",
+      title: "Rhine",
+      text: `${WORDS.repeat(4)}`,
+      metadata: { _source: "r.pdf", _page: 2 },
+    },
+    { id: "b", title: "Watt", text: PASSAGES[2]!.text, metadata: { url: "https://a.org/w" } },
+    { id: "c", title: "The title alone has the answer", text: "" },
+  ];
+  const linkBase = "https://example.org/docs";
+  await using index = await model.index(passages, { directory: at("links"), linkBase });
+  for (const id of ["a", "b", "c"]) {
+    const filter = new Set([id]);
+    const { answer, source } = await model.answer("Who?", index, { ...options, filter, topK: 1 });
+    assert.is(source!.id, id);
+    assert.is(source!.sentence.slice(source!.span.start, source!.span.end), answer);
+    const [passage] = passages.filter((own) => own.id === id);
+    const sentences = id === "a" ? [WORDS.trim()] : [passage!.text];
+    assert.ok([...sentences, passage!.title].includes(source!.sentence), source!.sentence);
+    const links = { a: `${linkBase}/r.pdf#page=2`, b: "https://a.org/w", c: `${linkBase}/c` };
+    assert.is(source!.link, links[id as "a"]);
+    assert.is(source!.page, id === "a" ? 2 : undefined);
+  }
+  await using later = await model.add([PASSAGES[0]!], { directory: at("links") });
+  assert.is(later.header.linkBase, linkBase);
+  const abstention = { ...options, minimumConfidence: 1 };
+  assert.is((await model.answer("Who?", index, abstention)).source, undefined);
+});
+
+test("a score is a probability in the order of what ranks; explain shows both", async () => {
+  const [best, behind, lambda, meanSimilarity] = [0.2, 3, 0.5, 0.1];
+  const curve = { intercept: -1, best, behind };
+  const scoreCalibration = { similarity: curve, hybrid: { ...curve, lambda, meanSimilarity } };
+  await storeCalibration(at("model"), { scoreCalibration }, at("scored"));
+  await using model = await ReAtt.load(at("scored"));
+  await using index = await model.index(PASSAGES, { directory: at("scored-index") });
+  const question = "Who patented a steam engine?";
+  const probability = (x: number): number => 1 / (1 + Math.exp(-x));
+  for (const hybrid of [false, { lambda }, { lambda: 2 }, { lambda: 0 }] as const) {
+    const hits = await model.retrieve(question, index, { hybrid, explain: true });
+    const own = hybrid ? hybrid.lambda : lambda;
+    const top = hits[0]!.scores!.ranking;
+    for (const { score, scores } of hits) {
+      const { ranking, similarity, words } = scores!;
+      const shifted = top + (lambda - own) * meanSimilarity;
+      const expected = probability(-1 + best * shifted + behind * (ranking - top));
+      assert.ok(Math.abs(score - expected) < 1e-12, `${score}, not ${expected}`);
+      if (hybrid) assert.ok(Math.abs(words! + own * similarity - ranking) < 1e-9);
+      else assert.equal([ranking, words], [similarity, undefined]);
+    }
+    assert.equal(
+      hits.map(({ score }) => score),
+      hits.map(({ score }) => score).toSorted((a, b) => b - a),
+    );
+    const minScore = hits[1]!.score;
+    const some = await model.retrieve(question, index, { hybrid, minScore });
+    assert.equal(
+      some.map(({ id, scores }) => [id, scores]),
+      hits.filter(({ score }) => score >= minScore).map(({ id }) => [id, undefined]),
+    );
+    assert.equal(await model.retrieve(question, index, { hybrid, minScore: 1 }), []);
+    assert.is((await model.retrieve(question, index, { hybrid, minScore: 0 })).length, 3);
+  }
+  for (const { score } of await model.rerank(question, PASSAGES)) assert.ok(score > 0 && score < 1);
 });
 
 test.run();

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { containsAnswer } from "../../src/evaluation/answers.ts";
 import { openBeir } from "../../src/evaluation/beir.ts";
 import { evaluateRun } from "../../src/evaluation/ranking.ts";
+import { hitLists } from "../../src/reatt/retrieving.ts";
 import type { Hit, ReAtt } from "../../src/reatt.ts";
 import { indexInfo } from "../../src/retrieval/index/maintain/info.ts";
 import type { PresetName } from "../../src/retrieval/open-engine.ts";
@@ -114,9 +115,11 @@ async function searchAll(
   const found: Hit[][] = [];
   for (let first = 0; first < questions.length; first += QUESTIONS_PER_BATCH)
     found.push(
-      ...(await model.retrieve(questions.slice(first, first + QUESTIONS_PER_BATCH), index, {
-        topK,
-      })),
+      ...(await hitLists(
+        model.retrieve(questions.slice(first, first + QUESTIONS_PER_BATCH), index, {
+          topK,
+        }),
+      )),
     );
   return measure(found);
 }

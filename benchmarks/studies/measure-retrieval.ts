@@ -7,6 +7,7 @@ import { exactMatch } from "../../src/evaluation/answers.ts";
 import { openBeir } from "../../src/evaluation/beir.ts";
 import { evaluateRun } from "../../src/evaluation/ranking.ts";
 import { mean } from "../../src/math/mean.ts";
+import { hitLists } from "../../src/reatt/retrieving.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readTrainingFile } from "../../src/training/examples/training-questions.ts";
@@ -66,7 +67,7 @@ async function measure(task: RetrievalTask): Promise<Record<string, number>> {
     const { maxPassageTokens } = task;
     const options = { directory: folder, bits: 32, maxPassageTokens, replace: true } as const;
     await using index = await model.index(dataset.passages(), options);
-    const hits = await model.retrieve(texts, index, { topK: DEPTH });
+    const hits = await hitLists(model.retrieve(texts, index, { topK: DEPTH }));
     const run = new Map(
       queries.map((id, i) => [id, hits[i]!.filter((hit) => hit.id !== id)] as const),
     );

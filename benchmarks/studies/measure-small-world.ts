@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mean } from "../../src/math/mean.ts";
+import { hitLists } from "../../src/reatt/retrieving.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
@@ -36,7 +37,7 @@ async function measure({ model: folder, corpus, questions }: SmallWorldTask) {
     await using model = await ReAtt.load(folder, { threads: 1 });
     await using index = await model.index(passages.values(), { directory, replace: true });
     const names = [...new Set(asked.map(({ question }) => question))];
-    const found = await model.retrieve(names, index, { topK: 1 });
+    const found = await hitLists(model.retrieve(names, index, { topK: 1 }));
     const isFound = found.map(([first], i) => Number(first!.title === names[i]));
     const isRight: number[] = [];
     for (const { question, answers, contexts } of asked.filter((_, i) => i % 6 === 0)) {

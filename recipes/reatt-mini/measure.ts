@@ -21,6 +21,7 @@ import { openAppendFile } from "../../src/io/append-file.ts";
 import { isMissing } from "../../src/io/errors.ts";
 import { replaceFile } from "../../src/io/replace-file.ts";
 import { mean } from "../../src/math/mean.ts";
+import { hitLists } from "../../src/reatt/retrieving.ts";
 import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import type { HybridOptions } from "../../src/retrieval/hybrid.ts";
@@ -155,13 +156,15 @@ async function measure(directory: string): Promise<void> {
   });
   const questions = await readTrainingFile(values.questions);
   const hybrid = await interpolation(index);
-  const found = await model.retrieve(
-    questions.map(({ question }) => question),
-    index,
-    {
-      topK: Math.max(...READINGS.filter((reading) => reading !== "gold")),
-      hybrid,
-    },
+  const found = await hitLists(
+    model.retrieve(
+      questions.map(({ question }) => question),
+      index,
+      {
+        topK: Math.max(...READINGS.filter((reading) => reading !== "gold")),
+        hybrid,
+      },
+    ),
   );
   const recall = measuresOf({
     reciprocalRanks: found.map((hits, i) =>

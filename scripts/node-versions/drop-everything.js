@@ -44,7 +44,7 @@ async function useModel() {
         directory: place,
       });
     const questions = Array.from({ length: 10 }, (_, i) => `${QUESTION} ${i}`);
-    await model.retrieve(questions, index, { topK: 2 }); // starts threads
+    for await (const _ of model.retrieve(questions, index, { topK: 2 })); // starts threads
     for await (const _ of index.entries()) break;
     index.entries().next(); // dropped while it reads
     await collect();

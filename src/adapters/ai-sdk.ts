@@ -31,8 +31,6 @@ export interface RerankingModel {
   readonly doRerank: (call: RerankingCall) => Promise<{
     /** Best first, with the positions in the list of documents. */
     ranking: { index: number; relevanceScore: number }[];
-    /** Which documents were compared by their beginning. */
-    warnings: { type: "other"; message: string }[];
   }>;
 }
 
@@ -76,11 +74,6 @@ export function rerankingModel(model: Pick<ReAtt, "rerank" | "folder">): Reranki
       const ranked = await model.rerank(query, passages, options);
       return {
         ranking: ranked.map(({ index, score }) => ({ index, relevanceScore: score })),
-        warnings: ranked.flatMap(({ index, cutTokens }) =>
-          cutTokens === undefined
-            ? []
-            : [{ type: "other", message: `document ${index}: ${cutTokens} tokens were cut off` }],
-        ),
       };
     },
   };

@@ -1,6 +1,5 @@
 /** `reatt answer`: answers with the passages that they come from. */
 
-import { InputError } from "../io/errors.ts";
 import { ANSWER_OPTIONS, PASSAGES_READ, READERS } from "../options/library-options.ts";
 import { choice, defaultOf, infoOf, option, type Resolved } from "../options/option.ts";
 import type { AnswerOptions, Phrase } from "../reatt.ts";
@@ -15,6 +14,7 @@ import {
   QUESTION,
   questionOf,
   searchOptions,
+  UnreadableQuestions,
   withSearch,
 } from "./search.ts";
 import { hasStyles } from "./styles.ts";
@@ -24,7 +24,7 @@ const { reader, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence }
 const READING = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
 
 const OPTIONS = {
-  ...searchOptions(ANSWER_TOP_K, "true if the model stores weights"),
+  ...searchOptions(ANSWER_TOP_K),
   reader: option(choice(...READERS, "none").default("fusion"), {
     help:
       `${infoOf(reader).help}; none: answer with the best phrase of each passage (with ` +
@@ -43,10 +43,10 @@ export const answerCommand = defineCommand({
   run(values, signal, words) {
     const { reader } = values;
     const asked = { ...values, question: questionOf(values, words) };
-    if (reader !== "none")
-      return withSearch(asked, true, signal, (open) => read(open, values, reader));
+    if (reader !== "none") return withSearch(asked, signal, (open) => read(open, values, reader));
     checkUnread(values);
-    return withSearch(asked, false, signal, (open) => find(open, values));
+    const hybrid = values.lambda === undefined ? (values.hybrid ?? false) : values.hybrid;
+    return withSearch({ ...asked, hybrid }, signal, (open) => find(open, values));
   },
 });
 
@@ -60,25 +60,17 @@ async function read(
   const reading = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
   const replies = model.answer(texts, index, { ...options, ...reading, reader });
   let position = 0;
-  let failed = 0;
+  const failures = new UnreadableQuestions(questions.length);
   for await (const reply of withProgress("questions", questions.length, replies, true)) {
-    const { id, question } = questions[position++]!;
-    if (reply.error) {
-      failed++;
-      process.stderr.write(`question ${id}: ${reply.error.message}\n`);
-    }
+    const asked = questions[position++]!;
+    const { id, question } = asked;
+    if (reply.error) failures.report(asked, reply.error);
     const shown = json
       ? JSON.stringify(replyToJson(id, reply))
       : formatReply(question, reply, hasStyles(process.stdout), reader);
     process.stdout.write(`${shown}\n`);
   }
-  if (failed === 0) return;
-  throw new InputError({
-    where: "questions",
-    expected: "questions that the model can read",
-    got: `${failed} of ${questions.length} that it cannot`,
-    remedy: "see the lines about them",
-  });
+  failures.check();
 }
 
 /** Answers with the best phrase of each passage or document. */

@@ -2,7 +2,7 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { exactMatch } from "../evaluation/answers.ts";
+import { containsAnswer, exactMatch } from "../evaluation/answers.ts";
 import {
   type AnswerOutcome,
   crossValidatedConfidence,
@@ -10,11 +10,14 @@ import {
   thresholdFor,
 } from "../evaluation/calibration.ts";
 import { calibrationReport } from "../evaluation/calibration-report.ts";
+import { type FoundPassageOutcome, fitScoreCalibration } from "../evaluation/score-calibration.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { storeCalibration } from "../model/store-calibration.ts";
 import { checkModelFolder } from "../model/store-config.ts";
 import { ANSWER_OPTIONS } from "../options/library-options.ts";
 import { number, option, path, type Resolved, text } from "../options/option.ts";
+import { hitLists } from "../reatt/retrieving.ts";
+import type { Hit } from "../reatt.ts";
 import { type Calibrated, formatCalibration } from "./calibration-text.ts";
 import { defineCommand } from "./command.ts";
 import { checkAnswers } from "./evaluate.ts";
@@ -22,10 +25,7 @@ import { JSON_OBJECT } from "./file-options.ts";
 import { answerAll } from "./recorded-answers.ts";
 import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "./search.ts";
 
-const { question, queries, ids, json, ...SEARCH } = searchOptions(
-  ANSWER_TOP_K,
-  "true if the model stores weights",
-);
+const { question, queries, ids, json, explain, ...SEARCH } = searchOptions(ANSWER_TOP_K);
 const { maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
 
 const OPTIONS = {
@@ -51,6 +51,9 @@ const OPTIONS = {
   extractive,
 };
 
+/** Passages of a question that scores are fitted on: as many as a person looks at. */
+const SHOWN = 10;
+
 /** The answers so far, in the folder `--out`. It is removed at the end. */
 const RECORD = "calibration-answers.jsonl";
 
@@ -63,15 +66,16 @@ export const calibrateCommand = defineCommand({
     "--out calibrated",
   run(values, signal) {
     const search = { question: undefined, queries: values.data, ids: undefined, json: false };
-    return withSearch({ ...values, ...search }, true, signal, async (open) => {
+    return withSearch({ ...values, ...search, explain: false }, signal, async (open) => {
       const { model, data, out } = values;
       checkAnswers(open.questions, data, 0);
       if (out !== undefined) await prepareFolder(model, out);
       const record = out === undefined ? undefined : join(out, RECORD);
       const result = await calibrate(open, values, record);
-      if (out !== undefined) await storeCalibration(model, result.calibration, out);
+      const { rated: _, found: __, ...shared } = result;
+      const { calibration, scoreCalibration } = shared;
+      if (out !== undefined) await storeCalibration(model, { calibration, scoreCalibration }, out);
       if (record !== undefined) await rm(record, { force: true });
-      const { rated: _, ...shared } = result;
       const shown = values.json ? JSON.stringify(shared) : formatCalibration(result);
       process.stdout.write(`${shown}\n`);
     });
@@ -110,15 +114,40 @@ async function calibrate(
     correct,
     answerable,
   }));
+  const found = await foundPassages(open);
   const unanswerable = answered.filter(({ answerable }) => !answerable).length;
   const chosen = threshold ?? (unanswerable > 0 ? rounded(thresholdFor(rated)) : undefined);
   return {
     calibration: chosen === undefined ? fitted : { ...fitted, threshold: chosen },
     now: calibrationReport(answered.map(({ confidence, correct }) => ({ confidence, correct }))),
     crossValidated: calibrationReport(rated),
+    scoreCalibration: fitScoreCalibration(found, lambdaOf(open)),
     unanswerable,
     rated,
+    found,
   };
+}
+
+const lambdaOf = ({ options: { hybrid } }: OpenSearch): number | undefined =>
+  typeof hybrid === "object" ? hybrid.lambda : undefined;
+
+/** The best passages of each question, and whether they are known to answer it. */
+async function foundPassages({
+  model,
+  index,
+  questions,
+  options,
+}: OpenSearch): Promise<FoundPassageOutcome[][]> {
+  const texts = questions.map(({ question }) => question);
+  const search = { ...options, topK: SHOWN, explain: true };
+  const lists = await hitLists(model.retrieve(texts, index, search));
+  return lists.map((hits, i) => {
+    const { answers = [], passageId } = questions[i]!;
+    const isRelevant = ({ id, text }: Hit): boolean =>
+      answers.length > 0 &&
+      (passageId === undefined ? containsAnswer(text, answers) : id === passageId);
+    return hits.map((hit) => ({ ...hit.scores!, relevant: isRelevant(hit) }));
+  });
 }
 
 /** Down to whole percents, so that it does not lose more answers. */

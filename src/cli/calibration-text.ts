@@ -1,17 +1,27 @@
 /** The result of `reatt evaluate calibrate` for people. */
 
-import type { CalibrationReport, RatedAnswer } from "../evaluation/calibration-report.ts";
+import {
+  type CalibrationReport,
+  calibrationReport,
+  type RatedAnswer,
+} from "../evaluation/calibration-report.ts";
+import type { FoundPassageOutcome } from "../evaluation/score-calibration.ts";
 import { type AnswerCalibration, SIGNAL_NAMES } from "../model/answer-calibration.ts";
+
+import { calibratedScore, type ScoreCalibration } from "../model/score-calibration.ts";
 
 /** The result of the command. `now` has the confidence that the model gives without this fit. */
 export interface Calibrated {
   readonly calibration: AnswerCalibration;
+  readonly scoreCalibration: ScoreCalibration;
   readonly now: CalibrationReport;
   readonly crossValidated: CalibrationReport;
   /** The number of questions that the documents do not answer. */
   readonly unanswerable: number;
   /** The confidence of each answer by cross-validation, and whether there is a right answer. */
   readonly rated: readonly (RatedAnswer & { readonly answerable: boolean })[];
+  /** The best passages of the questions. */
+  readonly found: readonly (readonly FoundPassageOutcome[])[];
 }
 
 /** Thresholds that the table shows. */
@@ -22,10 +32,12 @@ type Row = readonly [label: string, ...values: string[]];
 /** Both confidences beside each other, what thresholds cost, and the fitted weights. */
 export function formatCalibration({
   calibration,
+  scoreCalibration,
   now,
   crossValidated,
   unanswerable,
   rated,
+  found,
 }: Calibrated): string {
   const measure = (label: string, show: (report: CalibrationReport) => string): Row => [
     label,
@@ -70,6 +82,43 @@ export function formatCalibration({
     ...align(weights),
     `intercept ${intercept.toFixed(2)}; a weight is the change of the log odds for one deviation`,
     ...(threshold === undefined ? [] : [`no answer below a confidence of ${threshold}`]),
+    "",
+    scoresText(scoreCalibration, found),
+  ].join("\n");
+}
+
+/** How the scores of passages fit, and the curve that was fitted. */
+function scoresText(
+  calibration: ScoreCalibration,
+  found: readonly (readonly FoundPassageOutcome[])[],
+): string {
+  const { hybrid, similarity } = calibration;
+  const scoreOf = calibratedScore(calibration, hybrid?.lambda);
+  const rated = found.map((passages) => {
+    const raw = passages.map(({ words = 0, similarity }) =>
+      hybrid ? words + hybrid.lambda * similarity : similarity,
+    );
+    return passages.map(({ relevant }, i) => ({
+      confidence: scoreOf(raw[i]!, Math.max(...raw)),
+      correct: relevant,
+    }));
+  });
+  const describe = (name: string, some: RatedAnswer[]): string => {
+    const { accuracy, meanConfidence, ece, auroc } = calibrationReport(some);
+    return (
+      `scores of ${some.length} ${name}: ${percent(accuracy)} % answer, mean score ` +
+      `${percent(meanConfidence)} %, ECE ${percent(ece)} points, AUROC ${auroc?.toFixed(3) ?? "-"}`
+    );
+  };
+  const { intercept, best, behind } = hybrid ?? similarity;
+  return [
+    describe("passages", rated.flat()),
+    describe(
+      "first ones",
+      rated.flatMap((passages) => passages.slice(0, 1)),
+    ),
+    `log odds ${intercept.toFixed(2)} + ${best.toFixed(3)} x best raw score + ` +
+      `${behind.toFixed(3)} x difference to it`,
   ].join("\n");
 }
 

@@ -9,9 +9,8 @@ import { JSON_OBJECT } from "./file-options.ts";
 import { startProgress } from "./progress.ts";
 import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
 
-const { question, queries, ids, json, ...SEARCH } = searchOptions(
+const { question, queries, ids, json, explain, ...SEARCH } = searchOptions(
   withDefault(RANK_OPTIONS.topK, PASSAGES_READ),
-  "true if the model stores weights",
 );
 const { maxInputTokens } = ANSWER_OPTIONS;
 
@@ -29,7 +28,7 @@ export const evaluateUtilityCommand = defineCommand({
   run(values, signal) {
     const { data, json, maxInputTokens } = values;
     const search = { question: undefined, queries: data, ids: undefined, json: false };
-    return withSearch({ ...values, ...search }, true, signal, async (open) => {
+    return withSearch({ ...values, ...search, explain: false }, signal, async (open) => {
       checkAnswers(open.questions, data, 1);
       const result = evaluateUtility(await utilities(open, maxInputTokens));
       process.stdout.write(`${json ? JSON.stringify(result) : format(result)}\n`);

@@ -44,10 +44,23 @@ export function formatReply(
   return [
     plain(question),
     reply.error ? reply.error.message : `${answer} (confidence ${percent(reply.confidence)})`,
+    ...sourceLines(reply.source),
     ...evidence,
     times.join(", "),
     "",
   ].join("\n");
+}
+
+/** Where the answer stands in its document; none for a passage without page, lines or link. */
+function sourceLines(source: Reply<Hit>["source"]): string[] {
+  if (!source) return [];
+  const { id, document = id, page, lines, link } = source;
+  const places = [
+    ...(page === undefined ? [] : [`page ${page}`]),
+    ...(lines === undefined ? [] : [`lines ${lines}`]),
+    ...(link === undefined ? [] : [link]),
+  ];
+  return places.length === 0 ? [] : [`source: ${plain([document, ...places].join(", "))}`];
 }
 
 export function formatPhrases(question: string, phrases: readonly Phrase[], bold: boolean): string {

@@ -35,11 +35,8 @@ import { UsageError } from "./usage-error.ts";
 /** A build of BM25 that takes less time shows no progress. */
 const SHOW_AFTER_MS = 1_000;
 
-/**
- * @param topK the option `--top-k` with its default
- * @param hybridDefault the default of `--hybrid` in words
- */
-export const searchOptions = <TopK extends z.ZodType>(topK: TopK, hybridDefault: string) => ({
+/** @param topK the option `--top-k` with its default */
+export const searchOptions = <TopK extends z.ZodType>(topK: TopK) => ({
   model: MODEL,
   index: INDEX,
   question: option(text().optional(), { help: "the question", placeholder: "TEXT" }),
@@ -57,7 +54,7 @@ export const searchOptions = <TopK extends z.ZodType>(topK: TopK, hybridDefault:
   json: JSON_LINES,
   hybrid: option(flag().optional(), {
     help: "rank by BM25 and the model, with the weights that the model stores",
-    defaultText: hybridDefault,
+    defaultText: "true if the model stores weights",
     group: HYBRID,
   }),
   lambda: optionally(HYBRID_OPTIONS.lambda, "the weight that the model stores, with --hybrid"),
@@ -97,28 +94,63 @@ export interface OpenSearch {
   readonly options: RetrieveOptions;
 }
 
-/**
- * Opens the model and the index for the duration of `work`.
- *
- * @param hybridIfStored whether the command uses stored weights of hybrid search without `--hybrid`
- */
+/** Opens the model and the index for the duration of `work`. */
 export async function withSearch(
   values: SearchValues,
-  hybridIfStored: boolean,
   signal: AbortSignal,
   work: (search: OpenSearch) => Promise<void>,
 ): Promise<void> {
-  const { topK, granularity, where, minScore, ids } = values;
+  const { topK, granularity, where, minScore, explain, ids } = values;
   checkHybrid(values);
   const questions = await questionsOf(values, signal);
   await using model = await loadModelFor(values.index, values.model, signal);
-  const weights = weightsOf(values, hybridIfStored, model);
+  const weights = weightsOf(values, model);
   await using index = await openToSearch(model, values.index, values, signal);
   const filter = ids === undefined ? undefined : await readFilter(index, ids);
   const hybrid =
     weights === undefined ? false : await withLexical(weights, index, values.language, signal);
-  const options = { topK, granularity, filter, where, minScore, hybrid, signal };
+  const options = { topK, granularity, filter, where, minScore, explain, hybrid, signal };
   await work({ model, index, questions, options });
+}
+
+/** Questions of a command that could not be read. Each of several is named on stderr. */
+export class UnreadableQuestions {
+  readonly #questions: number;
+  #count = 0;
+
+  /** @param questions of the command */
+  constructor(questions: number) {
+    this.#questions = questions;
+  }
+
+  /** The results without those of such questions. */
+  async *leftOut<
+    Result extends { readonly question: Question; readonly error?: InputError | undefined },
+  >(results: AsyncIterable<Result>): AsyncGenerator<Result, void> {
+    for await (const result of results) {
+      if (result.error) this.report(result.question, result.error);
+      else yield result;
+    }
+  }
+
+  /** @throws the error of the only question */
+  report({ id }: Question, error: InputError): void {
+    if (this.#questions === 1) throw error;
+    this.#count++;
+    const line = `question ${id}: ${error.message}`;
+    process.stderr.write(`${line.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
+  }
+
+  /** @throws {InputError} if there are such questions, so that the command ends with 1 */
+  check(): void {
+    if (this.#count === 0) return;
+    throw new InputError({
+      where: "questions",
+      expected: "questions that the model can read",
+      got: `${this.#count} of ${this.#questions} that it cannot`,
+      remedy: "see the lines about them",
+    });
+  }
 }
 
 /** The id that `--question` has in JSON and in run files. */
@@ -169,12 +201,10 @@ function checkHybrid({ hybrid, lambda, k1, b }: SearchValues): void {
  */
 function weightsOf(
   { hybrid, lambda, k1, b }: SearchValues,
-  hybridIfStored: boolean,
   { config, folder }: ReAtt,
 ): HybridOptions | undefined {
   if (lambda !== undefined) return { lambda, k1, b };
-  const isHybrid = hybrid ?? (hybridIfStored && config.hybrid !== undefined);
-  const stored = chooseHybrid(isHybrid, config.hybrid, folder);
+  const stored = chooseHybrid(hybrid, config.hybrid, folder);
   if (stored) return { lambda: stored.lambda, k1: k1 ?? stored.k1, b: b ?? stored.b };
   if ((k1 ?? b) === undefined) return undefined;
   throw new UsageError(`--${k1 === undefined ? "b" : "k1"} needs --lambda X or --hybrid`);

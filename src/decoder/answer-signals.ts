@@ -17,13 +17,13 @@ interface ReadPassage extends Pick<PassageInput, "title" | "text"> {
 export interface Match {
   /** The retrieval scores of the passages that were read. */
   readonly similarities: readonly number[];
-  /** The retrieval score of the next passage, which was found but not read. */
+  /** The retrieval score of the next passage, which was found but not read, and is no copy. */
   readonly next?: number | undefined;
 }
 
 export function answerSignals(
   question: string,
-  { logProbabilities, margins }: Generated,
+  { logProbabilities, margins, emptiness }: Generated,
   passages: readonly ReadPassage[],
   match: Match | undefined,
 ): AnswerSignals {
@@ -39,15 +39,22 @@ export function answerSignals(
     attention: quoting.reduce((sum, { attention }) => sum + attention, 0),
     length: Math.log(logProbabilities.length),
     quoted: Number(quoting.length > 0),
-    ...(match && matchSignals(match)),
+    ...(match && matchSignals(match, passages)),
     unmatched: unmatchedShare(question, passages),
+    emptiness,
   };
 }
 
-function matchSignals({ similarities, next }: Match): Pick<AnswerSignals, "similarity" | "lead"> {
-  const [similarity, ...others] = similarities.toSorted((a, b) => b - a);
-  const second = Math.max(...others, next ?? -Infinity);
-  return { similarity, lead: Number.isFinite(second) ? similarity! - second : undefined };
+/** A copy of the best passage does not compete with it. */
+function matchSignals(
+  { similarities, next = -Infinity }: Match,
+  passages: readonly ReadPassage[],
+): Pick<AnswerSignals, "similarity" | "lead"> {
+  const similarity = Math.max(...similarities);
+  const { text } = passages[similarities.indexOf(similarity)]!;
+  const others = similarities.filter((_, i) => passages[i]!.text !== text);
+  const second = Math.max(...others, next);
+  return { similarity, lead: Number.isFinite(second) ? similarity - second : undefined };
 }
 
 /** The share of the terms of a question that stand in no passage; 0 for one without terms. */

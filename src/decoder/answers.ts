@@ -1,6 +1,5 @@
 /** Reads passages as text: questions and passages in, answers with their evidence out. */
 
-import type { StoredStates } from "../encoder/state-cache.ts";
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
 import { type AnswerSignals, calibratedConfidence } from "../model/answer-calibration.ts";
@@ -24,10 +23,18 @@ import {
   read,
 } from "./reader.ts";
 import { relevances } from "./relevance.ts";
+import { type AnswerPlace, type Source, sourceOf } from "./source.ts";
+import {
+  chooseWindows,
+  type PassageToRead,
+  type ReadWindow,
+  type ReadWindows,
+  wholePassages,
+} from "./windows.ts";
 
 /** Options of `ReAtt.read`. */
 export const READ_OPTIONS = {
-  /** Longer passages are truncated. Default 512, as in the release. */
+  /** Longer passages are read in windows of whole sentences. Default 512, as in the release. */
   maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
   ...ANSWER_OPTIONS,
   /**
@@ -45,14 +52,6 @@ export interface ReadOptions
     Given<typeof READ_OPTIONS> {}
 
 export type ResolvedReadOptions = Resolved<typeof READ_OPTIONS>;
-
-/** A passage to read, with what a search found of it. */
-export interface PassageToRead<P extends PassageInput> {
-  readonly passage: P;
-  /** r(x, z), the retrieval score. */
-  readonly score?: number | undefined;
-  readonly states?: StoredStates | undefined;
-}
 
 /** What is read for a question. */
 export interface ToRead<P extends PassageInput> {
@@ -74,7 +73,11 @@ export type Evidence<P extends PassageInput> = P & {
    * Undefined if it does not occur or the model abstained.
    */
   readonly span?: Span | undefined;
-  /** The number of its last tokens that were not read, because of a limit; absent if none. */
+  /**
+   * The number of its tokens that were not read; absent if none. A long passage is read in windows,
+   * unless `maxInputTokens` cuts it. At most ten windows are read, or as many as there are
+   * passages: those that match the question best.
+   */
   readonly cutTokens?: number | undefined;
 };
 
@@ -96,6 +99,8 @@ export interface Reply<P extends PassageInput> {
    * from the reader `marginal`.
    */
   readonly signals?: AnswerSignals | undefined;
+  /** Where the answer stands; undefined if it stands in no passage, or the model abstained. */
+  readonly source?: Source | undefined;
   /** Why a question of a batch could not be answered, such as its length; absent otherwise. */
   readonly error?: InputError | undefined;
   /** Whether there is no answer, none that can be read, or none that is probable enough. */
@@ -104,6 +109,12 @@ export interface Reply<P extends PassageInput> {
   readonly passages: readonly Evidence<P>[];
   /** Milliseconds: the time of the batch divided by its number of questions. */
   readonly times: { readonly retrieve: number; readonly read: number };
+}
+
+/** How questions are answered. */
+export interface AnsweringOptions extends ResolvedReadOptions {
+  /** The beginning of the addresses of documents. */
+  readonly linkBase?: string | undefined;
 }
 
 /** A question with the token ids of its retrieval prompt, which end with `</s>`. */
@@ -132,22 +143,23 @@ export async function answerFromPassages<P extends PassageInput>(
   model: AnsweringModel,
   questions: readonly TokenizedQuestion[],
   found: readonly ToRead<P>[],
-  options: ResolvedReadOptions,
+  options: AnsweringOptions,
 ): Promise<Omit<Reply<P>, "times">[]> {
   for (const [i, question] of questions.entries()) checkAnyPassage(question, found[i]!.passages);
+  const windows = await Promise.all(
+    questions.map((question, i) => windowsOfQuestion(model, question, found[i]!.passages, options)),
+  );
   const passages = found.map((own) => own.passages.map(({ passage }) => passage));
-  const stored = found.map((own) => own.passages.map(({ states }) => states));
-  if (options.reader === "marginal") return readEach(model, questions, passages, stored, options);
+  if (options.reader === "marginal") return readEach(model, questions, passages, windows, options);
   const inputs = questions.map((question, i) => ({
-    ...readingInput(model.tokenizer, question, passages[i]!, options),
-    relevances: relevancesOf(model.config, found[i]!.passages),
-    stored: stored[i],
+    ...readingInput(model.tokenizer, question, windows[i]!, options),
+    relevances: relevancesOf(model.config, windows[i]!.windows),
   }));
   // Below a threshold there is no answer, which is known at its end.
   const streams = options.onText && thresholdOf(model, options) === 0;
   const readings = await read(model, inputs, {
     ...readingOptions(model, options),
-    onToken: streams ? streamText(model.tokenizer, inputs, passages, options.onText!) : undefined,
+    onToken: streams ? streamText(model.tokenizer, inputs, options.onText!) : undefined,
   });
   const replies: Omit<Reply<P>, "times">[] = [];
   for (const [i, question] of questions.entries()) {
@@ -159,6 +171,19 @@ export async function answerFromPassages<P extends PassageInput>(
     replies.push(reply);
   }
   return replies;
+}
+
+/** The windows that are read of the passages of a question. As in the release, a limit cuts. */
+async function windowsOfQuestion(
+  model: AnsweringModel,
+  question: TokenizedQuestion,
+  passages: readonly PassageToRead<PassageInput>[],
+  options: ResolvedReadOptions,
+): Promise<ReadWindows> {
+  if (options.maxInputTokens !== undefined) return wholePassages(passages);
+  return chooseWindows(model.tokenizer, passages, options.maxPassageTokens, (some) =>
+    model.scorePassages(question, some, options),
+  );
 }
 
 /** Compares a question with its passages, if a calibration asks for it. */
@@ -186,16 +211,19 @@ async function readEach<P extends PassageInput>(
   model: AnsweringModel,
   questions: readonly TokenizedQuestion[],
   passages: readonly (readonly P[])[],
-  stored: readonly ReadingInput["stored"][],
-  options: ResolvedReadOptions,
+  chosen: readonly ReadWindows[],
+  options: AnsweringOptions,
 ): Promise<Omit<Reply<P>, "times">[]> {
   const inputs: (MarginalInput & PlacedInput)[] = [];
   for (const [i, question] of questions.entries()) {
-    const all = [...passages[i]!, NULL_PASSAGE];
-    const scores = await model.scorePassages(question, all, options);
+    const { windows, unread } = chosen[i]!;
+    const none = { passage: NULL_PASSAGE, owner: passages[i]!.length, start: 0 };
+    const all = [...windows, none];
+    const scored = all.map(({ passage }) => passage);
+    const scores = await model.scorePassages(question, scored, options);
     const logPriors = logPriorsOf(scores, model.config.retrievalScale);
-    const read = readingInput(model.tokenizer, question, all, options);
-    inputs.push({ ...read, logPriors, stored: stored[i] });
+    const read = readingInput(model.tokenizer, question, { windows: all, unread }, options);
+    inputs.push({ ...read, logPriors });
   }
   const readings = await readMarginal(model, inputs, readingOptions(model, options));
   return readings.map((reading, i) => {
@@ -221,40 +249,46 @@ function checkAnyPassage({ text }: TokenizedQuestion, passages: readonly unknown
   });
 }
 
-/** A question and its passages, as the decoder reads and quotes them. */
+/** A question and windows of its passages, as the decoder reads and quotes them. */
 interface PlacedInput extends ReadingInput {
-  /** The number of tokens of each passage beyond those that are read. */
-  readonly cutTokens: readonly number[];
-  /** For each passage, where its tokens stand in it. */
+  readonly windows: readonly ReadWindow[];
+  /** The number of tokens of each passage that are not read. */
+  readonly unread: readonly number[];
+  /** For each window, where its tokens stand in it. */
   readonly quotable: readonly (readonly (TokenPlace | undefined)[])[];
 }
 
-/** The tokens of a question and of its passages, cut to the limits of `options`. */
+/** The tokens of a question and of windows of its passages, cut to the limits of `options`. */
 export function readingInput(
   tokenizer: Tokenizer,
   question: TokenizedQuestion,
-  passages: readonly PassageInput[],
+  { windows, unread }: ReadWindows,
   {
     maxPassageTokens,
     maxInputTokens,
   }: Pick<ResolvedReadOptions, "maxPassageTokens" | "maxInputTokens">,
 ): PlacedInput {
   const whole = readingQuestionIds(question.ids);
-  const cut = passages.map((passage) => {
+  const cut = windows.map(({ passage }) => {
     const ids = passageIds(tokenizer, passage, maxPassageTokens);
     return maxInputTokens === undefined
       ? { question: whole, passage: ids }
       : cutForReading(whole, ids, maxInputTokens);
   });
-  const ids = cut.map(({ passage }) => passage);
+  const passages = cut.map(({ passage }) => passage);
+  const counts = [...unread];
+  for (const [i, { owner, passage }] of windows.entries()) {
+    const own = passages[i]!;
+    const limit = maxInputTokens === undefined ? maxPassageTokens : own.length;
+    if (own.length >= limit) counts[owner]! += tokensOver(tokenizer, passage, own.length);
+  }
   return {
     question: cut[0]!.question,
-    passages: ids,
-    quotable: ids.map((own, i) => tokenPlaces(tokenizer, passages[i]!, own)),
-    cutTokens: ids.map((own, i) => {
-      const limit = maxInputTokens === undefined ? maxPassageTokens : own.length;
-      return own.length < limit ? 0 : tokensOver(tokenizer, passages[i]!, own.length);
-    }),
+    passages,
+    windows,
+    unread: counts,
+    quotable: passages.map((own, i) => tokenPlaces(tokenizer, windows[i]!.passage, own)),
+    stored: windows.map(({ states }) => states),
   };
 }
 
@@ -297,6 +331,7 @@ function marginalReply<P extends PassageInput>(
 
 /** An answer and the passages that it comes from. */
 interface Written<P extends PassageInput> {
+  readonly source: Source | undefined;
   /** Empty if the decoder wrote nothing that can be read. */
   readonly text: string;
   readonly passages: readonly Evidence<P>[];
@@ -310,26 +345,32 @@ type AnyReading =
 function answerOf<P extends PassageInput>(
   { config, tokenizer }: AnsweringModel,
   reading: AnyReading,
-  { quotable, cutTokens }: PlacedInput,
+  { windows, quotable, unread }: PlacedInput,
   passages: readonly P[],
-  { extractive = config.extractive }: ResolvedReadOptions,
+  { extractive = config.extractive, linkBase }: AnsweringOptions,
 ): Written<P> {
   const { tokenIds, places } = reading;
   const attention = "attention" in reading ? reading.attention : reading.posteriors;
   const written = isReadable(tokenizer, tokenIds) ? tokenizer.decode(tokenIds) : "";
-  const evidence = passages.map((passage, i) => {
-    const place = bestPlace(places.filter((own) => own.passage === i));
-    const quoted = place && quote(passage, quotable[i]!, place);
-    const span = quoted ? quoted.span : spanIn(tokenizer, written, passage);
-    const cut = cutTokens[i]! > 0 && { cutTokens: cutTokens[i]! };
-    return { ...passage, attention: attention[i]!, span, ...cut };
+  const evidence = passages.map((passage, owner) => {
+    const isOwn = (window: number): boolean => windows[window]!.owner === owner;
+    const place = bestPlace(places.filter((own) => isOwn(own.passage)));
+    const quoted = place && quote(windows[place.passage]!, quotable[place.passage]!, place);
+    const span = quoted ? spanInText(quoted.place) : spanIn(tokenizer, written, passage);
+    const share = attention.reduce((sum, own, i) => (isOwn(i) ? sum + own : sum), 0);
+    const cut = unread[owner]! > 0 && { cutTokens: unread[owner]! };
+    return { ...passage, attention: Math.min(1, share), span, ...cut };
   });
   const best = bestPlace(places);
-  const quoted = best && quote(passages[best.passage]!, quotable[best.passage]!, best).text;
-  const quotes = extractive || tokenizer.isUncased;
-  const text = quotes ? (quoted ?? quotedFrom(evidence) ?? written) : written;
-  const isPrompt = quoted === undefined && PROMPT_WORDS.test(text) && !quotedFrom(evidence);
-  return { text: written === "" || isPrompt ? "" : text, passages: evidence };
+  const quoted = best && quote(windows[best.passage]!, quotable[best.passage]!, best);
+  const found = quoted
+    ? { passage: evidence[windows[best.passage]!.owner]!, place: quoted.place }
+    : quotedFrom(evidence);
+  const characters = found && charactersOf(found.passage, found.place);
+  const text = (extractive || tokenizer.isUncased ? characters : undefined) ?? written;
+  const isPrompt = !found && PROMPT_WORDS.test(text);
+  const source = found && sourceOf(found.passage, found.place, linkBase);
+  return { source, text: written === "" || isPrompt ? "" : text, passages: evidence };
 }
 
 /** What the prompt of a passage says beside its title and text (text/prompts.ts). */
@@ -339,39 +380,51 @@ const PROMPT_WORDS = /^(?:title|context|question|[:\s])*$/i;
 const isReadable = (tokenizer: Tokenizer, tokenIds: readonly number[]): boolean =>
   tokenIds.some((id) => id !== tokenizer.unknownId && tokenizer.decode([id]).trim() !== "");
 
-/** The characters of a place, with their span if they are in the text. */
+/** The characters of a place in a window, and where they are in its passage. */
 function quote(
-  { title = "", text }: PassageInput,
+  { passage, start }: ReadWindow,
   places: readonly (TokenPlace | undefined)[],
   { first, end }: Pick<Place, "first" | "end">,
-): { text: string; span: Span | undefined } {
+): { readonly text: string; readonly place: AnswerPlace } {
   const { field, span } = places[first]!;
   const own = { start: span.start, end: places[end - 1]!.span.end };
-  return field === "text"
-    ? { text: text.slice(own.start, own.end), span: own }
-    : { text: title.slice(own.start, own.end), span: undefined };
+  const offset = field === "text" ? start : 0;
+  return {
+    text: charactersOf(passage, { field, span: own }),
+    place: { field, span: { start: offset + own.start, end: offset + own.end } },
+  };
 }
+
+const charactersOf = (
+  { title = "", text }: Pick<PassageInput, "title" | "text">,
+  { field, span }: AnswerPlace,
+): string => (field === "text" ? text : title).slice(span.start, span.end);
+
+const spanInText = ({ field, span }: AnswerPlace): Span | undefined =>
+  field === "text" ? span : undefined;
 
 /** Where a text has an answer whose tokens it does not have, as in another case. */
 const spanIn = (tokenizer: Tokenizer, written: string, { text }: PassageInput): Span | undefined =>
   findAnswerSpan(written, text, { accents: !tokenizer.isUncased });
 
-/** The characters of the answer in the passage of greatest attention that contains it. */
-function quotedFrom(evidence: readonly Evidence<PassageInput>[]): string | undefined {
+/** The place of the answer in the passage of greatest attention that contains it. */
+function quotedFrom<P extends PassageInput>(
+  evidence: readonly Evidence<P>[],
+): { readonly passage: Evidence<P>; readonly place: AnswerPlace } | undefined {
   const quoted = evidence.filter(({ span }) => span);
   if (quoted.length === 0) return undefined;
-  const { text, span } = quoted.reduce((a, b) => (b.attention > a.attention ? b : a));
-  return text.slice(span!.start, span!.end);
+  const passage = quoted.reduce((a, b) => (b.attention > a.attention ? b : a));
+  return { passage, place: { field: "text", span: passage.span! } };
 }
 
 function toReply<P extends PassageInput>(
   shared: Pick<Reply<P>, "tokenIds" | "confidence" | "signals">,
-  { text, passages }: Written<P>,
+  { text, passages, source }: Written<P>,
   minimumConfidence: number,
 ): Omit<Reply<P>, "times"> {
   const confidence = text === "" ? 0 : shared.confidence;
   if (text !== "" && confidence >= minimumConfidence)
-    return { ...shared, answer: text, abstained: false, passages };
+    return { ...shared, answer: text, abstained: false, ...(source && { source }), passages };
   const withoutSpans = passages.map((passage) => ({ ...passage, span: undefined }));
   return { ...shared, confidence, answer: "", abstained: true, passages: withoutSpans };
 }
@@ -384,7 +437,6 @@ function toReply<P extends PassageInput>(
 function streamText(
   tokenizer: Tokenizer,
   inputs: readonly PlacedInput[],
-  passages: readonly (readonly PassageInput[])[],
   onText: NonNullable<ReadOptions["onText"]>,
 ): NonNullable<ReadingOptions["onToken"]> {
   const streams = inputs.map(() => ({ ids: [] as number[], sent: 0 }));
@@ -392,12 +444,12 @@ function streamText(
     const stream = streams[question]!;
     stream.ids.push(token);
     const isComplete = token === tokenizer.eosId;
-    const { quotable } = inputs[question]!;
+    const { windows, quotable } = inputs[question]!;
     const left = isComplete
       ? [bestPlace(places)].flatMap((place) => place ?? [])
       : places.filter(({ passage, end }) => quotable[passage]![end - 1]!.ends);
     const quotes = left.map((place) =>
-      quote(passages[question]![place.passage]!, quotable[place.passage]!, place),
+      quote(windows[place.passage]!, quotable[place.passage]!, place),
     );
     const decodes = places.length === 0 && (isComplete || !tokenizer.isUncased);
     const text = decodes ? tokenizer.decode(stream.ids) : commonStart(quotes);

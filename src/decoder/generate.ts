@@ -35,6 +35,11 @@ export interface Generated {
    * is below 0 where `noRepeatSize` or `allowed` excluded the most probable one.
    */
   readonly margins: number[];
+  /**
+   * The log odds that the answer is empty: ln(p / (1 - p)) of `</s>` as the first token, from -20
+   * to 20. A model that is trained to abstain writes it first where no passage has an answer.
+   */
+  emptiness: number;
 }
 
 export interface Vocabulary {
@@ -64,7 +69,7 @@ export async function generate(
 ): Promise<Generated[]> {
   const answers = Array.from(
     { length: questions },
-    (): Generated => ({ tokenIds: [], logProbabilities: [], margins: [] }),
+    (): Generated => ({ tokenIds: [], logProbabilities: [], margins: [], emptiness: 0 }),
   );
   const hasEnded = ({ tokenIds }: Generated): boolean => tokenIds.at(-1) === endId;
   for (let length = 0; length < maxTokens && !answers.every(hasEnded); length++) {
@@ -75,7 +80,9 @@ export async function generate(
     const { logits, attention } = await step(Int32Array.from(last));
     for (const [question, answer] of answers.entries()) {
       if (hasEnded(answer)) continue;
-      const token = write(answer, rowOf(logits, question, questions), {
+      const own = rowOf(logits, question, questions);
+      if (length === 0) answer.emptiness = logOdds(own, endId);
+      const token = write(answer, own, {
         banned: repeating(answer.tokenIds, noRepeatSize),
         allowed: allowed?.(question),
       });
@@ -112,6 +119,20 @@ function write(answer: Generated, logits: Float32Array, { banned, allowed }: Rul
   answer.logProbabilities.push(logits[token]! - highest - Math.log(sum));
   answer.margins.push(logits[token]! - (token === first ? logits[second]! : highest));
   return token;
+}
+
+/** Beyond it, a probability is 0 or 1 in float32. */
+const MAX_LOG_ODDS = 20;
+
+/** ln(p / (1 - p)) of one token, at most 20 from 0. */
+function logOdds(logits: Float32Array, token: number): number {
+  let highest = -Infinity;
+  for (let i = 0; i < logits.length; i++)
+    if (i !== token && logits[i]! > highest) highest = logits[i]!;
+  let others = 0;
+  for (let i = 0; i < logits.length; i++) if (i !== token) others += Math.exp(logits[i]! - highest);
+  const odds = logits[token]! - highest - Math.log(others);
+  return Math.min(MAX_LOG_ODDS, Math.max(-MAX_LOG_ODDS, odds));
 }
 
 /** The next tokens that would repeat a sequence of `size` tokens. */

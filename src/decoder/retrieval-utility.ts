@@ -16,6 +16,7 @@ import { answerLogLikelihoods } from "./answer-likelihoods.ts";
 import { READ_OPTIONS, readingInput, type TokenizedQuestion } from "./answers.ts";
 import { logSumExp } from "./marginal.ts";
 import { fuseInputs, type ReadingModel } from "./reader.ts";
+import { wholePassages } from "./windows.ts";
 
 /** Options of `ReAtt.retrievalUtility`. */
 export const UTILITY_OPTIONS = {
@@ -42,7 +43,12 @@ export async function retrievalUtilities(
   options: Resolved<typeof UTILITY_OPTIONS>,
 ): Promise<number[]> {
   const { tokenizer } = model;
-  const read = readingInput(tokenizer, question, [...passages, NULL_PASSAGE], options);
+  const read = readingInput(
+    tokenizer,
+    question,
+    wholePassages([...passages, NULL_PASSAGE].map((passage) => ({ passage }))),
+    options,
+  );
   const pairs = read.passages.map((passage) => ({ question: read.question, passages: [passage] }));
   const tokenIds = answers.map((answer) => [...tokenizer.encode(answer), tokenizer.eosId]);
   const accepted = [...new Map(tokenIds.map((ids) => [ids.join(), ids])).values()];

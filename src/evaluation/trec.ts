@@ -40,7 +40,7 @@ export async function readQrels(file: string): Promise<Qrels> {
   for await (const { where, fields } of readRows(file, "relevance qrels", isJudgement)) {
     if (columns === 0) {
       columns = fields.length === 3 ? 3 : 4;
-      if (columns === 3 && !isLabel(fields[2]!)) continue; // the header of BEIR
+      if (columns === 3 && Number.isNaN(Number(fields[2]))) continue; // the header of BEIR
     }
     if (fields.length !== columns)
       throw columnProblem(where, columns === 3 ? BEIR_COLUMNS : TREC_COLUMNS, fields);

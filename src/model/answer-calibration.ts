@@ -27,10 +27,18 @@ export interface AnswerSignals {
   readonly quoted: number;
   /** The highest retrieval score of the passages that were read. */
   readonly similarity?: number | undefined;
-  /** `similarity` minus the next retrieval score; undefined if there was one passage. */
+  /**
+   * `similarity` minus the next retrieval score, of a passage with another text; undefined if there
+   * was none.
+   */
   readonly lead?: number | undefined;
   /** The share of the terms of the question that stand in no passage that was read, from 0 to 1. */
   readonly unmatched?: number | undefined;
+  /**
+   * The log odds that there is no answer: ln(p / (1 - p)), with the probability p that the decoder
+   * gives to `</s>` as the first token. From -20 to 20.
+   */
+  readonly emptiness?: number | undefined;
 }
 
 export type SignalName = keyof AnswerSignals;
@@ -44,6 +52,7 @@ export const SIGNAL_NAMES = [
   "similarity",
   "lead",
   "unmatched",
+  "emptiness",
 ] as const satisfies readonly SignalName[];
 
 /** How a signal counts. */
@@ -95,6 +104,7 @@ export const AnswerSignalsFile = z.strictObject(
     similarity: value.optional(),
     lead: value.optional(),
     unmatched: value.optional(),
+    emptiness: value.optional(),
   },
   `{ ${SIGNAL_NAMES.join(", ")} }`,
 );
@@ -118,6 +128,7 @@ export const AnswerCalibrationFile = z.strictObject(
         similarity: term,
         lead: term,
         unmatched: term,
+        emptiness: term,
       },
       `{ ${SIGNAL_NAMES.join(", ")} }: fit the calibration again, with reatt evaluate calibrate`,
     ),

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { AnswerCalibrationFile } from "./answer-calibration.ts";
 import type { HeadSizes } from "./parameters.ts";
+import { ScoreCalibrationFile } from "./score-calibration.ts";
 import {
   countLayers,
   epsilonOf,
@@ -158,6 +159,8 @@ export const ModelSchema = z.strictObject({
     .optional(),
   /** The calibration that was fitted for these weights, if any. */
   calibration: AnswerCalibrationFile.optional(),
+  /** What makes probabilities of the scores of passages, if it was fitted. */
+  scoreCalibration: ScoreCalibrationFile.optional(),
   /** The pruning layer that was trained on keys of these weights, if any. */
   pruning: TokenPruningFile.optional(),
 });

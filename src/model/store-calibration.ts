@@ -1,12 +1,27 @@
-/** Stores a calibration of answers in the folder of a model, or in a copy of it. */
+/** Stores calibrations of answers and of passages in the folder of a model, or in a copy of it. */
 
+import { z } from "zod";
 import { checkPath } from "../options/arguments.ts";
-import { type AnswerCalibration, checkCalibration } from "./answer-calibration.ts";
+import { checkData } from "../options/data.ts";
+import { type AnswerCalibration, AnswerCalibrationFile } from "./answer-calibration.ts";
+import { type ScoreCalibration, ScoreCalibrationFile } from "./score-calibration.ts";
 import { storeInConfig } from "./store-config.ts";
 
+const EXPECTED = "{ calibration, scoreCalibration }, or one of the two";
+const fittedFile = z
+  .strictObject(
+    {
+      calibration: AnswerCalibrationFile.optional(),
+      scoreCalibration: ScoreCalibrationFile.optional(),
+    },
+    EXPECTED,
+  )
+  .refine((given) => Object.values(given).some((own) => own !== undefined), EXPECTED);
+
 /**
- * Writes the calibration to `config.json`, in one step. Training and
- * adaptation keep it if they leave all weights as they are that reading uses.
+ * Writes calibrations to `config.json`, in one step: that of answers, which training and adaptation
+ * keep if they leave all weights as they are that reading uses, and that of the scores of passages,
+ * which they keep. One that is left out stays as it is.
  *
  * @param folder the folder of the model
  * @param out a folder for a copy of the model: all files are copied, `config.json` last, so that a
@@ -26,18 +41,25 @@ import { storeInConfig } from "./store-config.ts";
  * const signals = {
  *   likelihood: { weight: 1, curvature: 0, mean: -0.5, deviation: 0.4 },
  *   margin: none, attention: none, length: none, quoted: none,
- *   similarity: none, lead: none, unmatched: none,
+ *   similarity: none, lead: none, unmatched: none, emptiness: none,
  * };
- * await storeCalibration("models/reatt-mini", { intercept: 0, signals, threshold: 0.1 }, out);
+ * const calibration = { intercept: 0, signals, threshold: 0.1 };
+ * await storeCalibration("models/reatt-mini", { calibration }, out);
  * ```
  */
 export async function storeCalibration(
   folder: string,
-  calibration: AnswerCalibration,
+  fitted: {
+    readonly calibration?: AnswerCalibration;
+    readonly scoreCalibration?: ScoreCalibration;
+  },
   out: string = folder,
 ): Promise<void> {
   checkPath(folder, "folder");
   checkPath(out, "out");
-  checkCalibration(calibration);
-  await storeInConfig(folder, { calibration }, out);
+  checkData(fittedFile, fitted, {
+    where: "fitted",
+    remedy: "take them from fitCalibration and fitScoreCalibration",
+  });
+  await storeInConfig(folder, fitted, out);
 }

@@ -17,6 +17,7 @@ import { z } from "zod";
 import { AnswerCalibrationFile } from "./answer-calibration.ts";
 import { type ModelConfig, ModelSchema, POOLINGS, SIMILARITIES, textLayers } from "./config.ts";
 import { firstT5Stack, parameterTable } from "./parameter-names.ts";
+import { ScoreCalibrationFile } from "./score-calibration.ts";
 import { countLayers, epsilonOf, FeedForward, layersOf, type Stack, widthOf } from "./stack.ts";
 import { TokenPruningFile } from "./token-pruning.ts";
 
@@ -70,6 +71,7 @@ export const T5File = z.strictObject({
   answer_extractive: shape.extractive,
   answer_relevance_weight: shape.relevanceWeight,
   answer_calibration: AnswerCalibrationFile.optional(),
+  score_calibration: ScoreCalibrationFile.optional(),
   token_pruning: TokenPruningFile.optional(),
   // These follow from the keys above and must not contradict them.
   dense_act_fn: z.string().optional(),
@@ -126,6 +128,7 @@ const MODEL_KEYS = {
   answer_extractive: "extractive",
   answer_relevance_weight: "relevanceWeight",
   answer_calibration: "calibration",
+  score_calibration: "scoreCalibration",
   token_pruning: "pruning",
 } as const satisfies Names;
 

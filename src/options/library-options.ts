@@ -102,6 +102,22 @@ export const INDEX_OPTIONS = {
   keepStates: option(flag().default(false), {
     help: "store what reading starts from: faster answers from a larger index",
   }),
+  /**
+   * The beginning of the addresses of documents, such as `https://example.org/docs`. A reply then
+   * links to the document of its answer: the path of the file, or else the id, behind this address.
+   * A metadata field `url` has its own. Default: no links but those of such fields.
+   */
+  linkBase: option(
+    z
+      .string()
+      .refine((given) => URL.canParse(given), "an address such as https://example.org/docs")
+      .optional(),
+    {
+      help: "the beginning of links to documents; their path or id follows",
+      placeholder: "URL",
+      defaultText: "the metadata field url",
+    },
+  ),
   /** Longer passages are truncated. Default 512, as in the release. */
   maxPassageTokens: option(integer(2).default(512), { help: "longer passages are cut" }),
 };
@@ -223,14 +239,13 @@ export const RANK_OPTIONS = {
   topK: option(integer(1).default(PASSAGES_RETRIEVED), {
     help: "passages, or documents, for each question",
   }),
-  /**
-   * No passage with a lower score: of hybrid search if it ranks, else of the model. The scale of a
-   * score depends on the model. Default: every score.
-   */
+  /** No passage with a lower score. Default: every score. */
   minScore: option(z.number("a number").optional(), {
     help: "no passage with a lower score",
     defaultText: "every score",
   }),
+  /** Whether passages have the raw scores behind their score (`scores`). Default: false. */
+  explain: option(flag().default(false), { help: "the raw scores of passages too" }),
   /**
    * What a result is: a passage, or a document with its best passage. Passages of one document
    * count once. Default `passage`.
@@ -251,7 +266,10 @@ export const ANSWER_OPTIONS = {
     help: "fusion: read all passages together; marginal: one by one, and sum the probabilities",
     group: READING,
   }),
-  /** Limit for question and passage together, as in the release. Default: no limit of this kind. */
+  /**
+   * Limit for question and passage together. It cuts longer passages, as the release does. Default:
+   * no limit of this kind; long passages are read in windows.
+   */
   maxInputTokens: option(integer(4).optional(), {
     help: "length limit of question and passage together",
     defaultText: "the limit of the index for the passage",

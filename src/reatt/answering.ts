@@ -2,25 +2,25 @@
 
 import {
   type AnsweringModel,
+  type AnsweringOptions,
   abstention,
   answerFromPassages,
-  type PassageToRead,
   type Reply,
   type ResolvedReadOptions,
   type TokenizedQuestion,
   type ToRead,
 } from "../decoder/answers.ts";
 import { retrievalUtilities, type UTILITY_OPTIONS } from "../decoder/retrieval-utility.ts";
-import { InputError } from "../io/errors.ts";
+import type { PassageToRead } from "../decoder/windows.ts";
 import { PASSAGES_READ } from "../options/library-options.ts";
 import type { Resolved } from "../options/option.ts";
 import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
 import type { FoundPassage } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { PassageInput } from "../text/passage.ts";
-import { type LoadedModel, scorePassages, tokenize } from "./loaded-model.ts";
+import { type LoadedModel, scorePassages, tokenize, tokenizeOrError } from "./loaded-model.ts";
 import type { ANSWER } from "./options.ts";
-import { find, type Hit, hitOf } from "./retrieving.ts";
+import { find, type Hit, hitsBy } from "./retrieving.ts";
 
 /** Questions of a batch share a pass over the index and each step of the decoder. */
 const QUESTIONS_PER_BATCH = 16;
@@ -32,27 +32,31 @@ export function answers(
   index: TokenIndex,
   options: Resolved<typeof ANSWER>,
 ): AsyncGenerator<Reply<Hit>, void> {
-  const { maxPassageTokens } = index.header;
-  const { hybrid: stored, answerPassages = PASSAGES_READ } = model.config;
-  const { topK = answerPassages } = options;
-  const hybrid = chooseHybrid(options.hybrid ?? stored !== undefined, stored, model.folder);
+  const { maxPassageTokens, linkBase } = index.header;
+  const { topK = model.config.answerPassages ?? PASSAGES_READ } = options;
+  const hybrid = chooseHybrid(options.hybrid, model.config.hybrid, model.folder);
   // One more than is read: a calibration compares the best passage with the next.
   const request = { ...options, topK: topK + 1, hybrid, withStates: true, withSimilarity: true };
   const retrievalScore = retrievalScoreOf(hybrid);
+  const hitOf = hitsBy(request);
   const readable = (own: FoundPassage): PassageToRead<Hit> => ({
     passage: hitOf(own),
-    score: retrievalScore(own.score),
+    score: retrievalScore(own.rankingScore),
     states: own.states,
   });
   const passagesOf = async (batch: readonly TokenizedQuestion[]) =>
     (await find(model, batch, index, request)).map((found): ToRead<Hit> => {
       const similarities = found.map(({ similarity }) => similarity!);
+      const isCopy = found[topK]?.passage.text === found[0]?.passage.text;
       return {
         passages: found.slice(0, topK).map(readable),
-        match: { similarities: similarities.slice(0, topK), next: similarities[topK] },
+        match: {
+          similarities: similarities.slice(0, topK),
+          next: isCopy ? undefined : similarities[topK],
+        },
       };
     });
-  const reading = { ...options, maxPassageTokens, abstains: true };
+  const reading = { ...options, maxPassageTokens, linkBase, abstains: true };
   return replies(model, questions, passagesOf, reading);
 }
 
@@ -109,7 +113,7 @@ type PassagesOf<P extends PassageInput> = (
   positions: readonly number[],
 ) => Promise<readonly ToRead<P>[]>;
 
-interface ReplyOptions extends ResolvedReadOptions {
+interface ReplyOptions extends AnsweringOptions {
   /** Whether a question without a passage is abstained from; otherwise that is an error. */
   readonly abstains: boolean;
 }
@@ -143,13 +147,9 @@ async function repliesOfBatch<P extends PassageInput>(
   const start = performance.now();
   const results = batch.map((): Omit<Reply<P>, "times"> => abstention());
   const questions = batch.flatMap((text, position) => {
-    try {
-      return [{ position, question: tokenize(model, text) }];
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      results[position] = { ...abstention<P>(), error };
-      return [];
-    }
+    const { question, error } = tokenizeOrError(model, text);
+    if (error) results[position] = { ...abstention<P>(), error };
+    return question ? [{ position, question }] : [];
   });
   const found = await passagesOf(
     questions.map(({ question }) => question),

@@ -158,6 +158,7 @@ function keysOf(
     maxPassageTokens,
     keepRatio,
     keepStates,
+    linkBase,
     pruning = pruningRule(model.config.pruning, keepRatio),
   }: IndexedShare,
   signal?: AbortSignal,
@@ -175,6 +176,7 @@ function keysOf(
     ...(keepStates && {
       states: { fingerprint: statesFingerprint, size: sharedWidth(config) },
     }),
+    ...(linkBase !== undefined && { linkBase }),
     prompts: {
       question: questionPrompt("{question}"),
       passage: passagePrompt({ title: "{title}", text: "{text}" }),
@@ -204,6 +206,7 @@ function keysOf(
 /** How long passages are, which of their tokens get a key, and whether the index holds states. */
 interface IndexedShare
   extends Pick<Resolved<typeof INDEX>, "maxPassageTokens" | "keepRatio" | "keepStates"> {
+  readonly linkBase?: string | undefined;
   /** Default: the rule of the model. */
   readonly pruning?: PruningRule | undefined;
 }
@@ -220,10 +223,10 @@ const DEFAULT_TOKENS: IndexedShare = {
  * @throws {InputError} if an earlier version pruned the index
  */
 function sameTokens(directory: string, header: IndexHeader): IndexedShare {
-  const { maxPassageTokens, keepTokens, pruning, states } = header;
+  const { maxPassageTokens, keepTokens, pruning, states, linkBase } = header;
   if (keepTokens !== undefined && pruning === undefined) throw prunedByAttention(directory);
   const keepStates = states !== undefined;
-  return { maxPassageTokens, keepRatio: keepTokens ?? 1, keepStates, pruning };
+  return { maxPassageTokens, keepRatio: keepTokens ?? 1, keepStates, pruning, linkBase };
 }
 
 const nothingToPrune = (keepRatio: number): InputError =>

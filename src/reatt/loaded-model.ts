@@ -6,6 +6,7 @@ import type { Retriever } from "../encoder/open-retriever.ts";
 import { encodePassageKeys, type PassageKeyModel } from "../encoder/passage-keys.ts";
 import { encodeSequences } from "../encoder/retriever-session.ts";
 import type { StateCache } from "../encoder/state-cache.ts";
+import { InputError } from "../io/errors.ts";
 import type { Lifetime } from "../io/lifetime.ts";
 import { type ModelConfig, vectorSize } from "../model/config.ts";
 import { exactScore } from "../retrieval/scoring/exact-score.ts";
@@ -13,6 +14,7 @@ import type { SearchingModel } from "../retrieval/searching-model.ts";
 import type { PassageInput } from "../text/passage.ts";
 import { retrievalQuestionIds } from "../text/prompts.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
+import { windowsOf } from "../text/windows.ts";
 
 /** It holds native memory. */
 export interface LoadedModel extends AsyncDisposable {
@@ -41,6 +43,19 @@ export const tokenize = ({ tokenizer }: LoadedModel, text: string): TokenizedQue
   ids: retrievalQuestionIds(tokenizer, text),
 });
 
+/** The tokens of a question, or why it cannot be read, such as its length. */
+export function tokenizeOrError(
+  model: LoadedModel,
+  text: string,
+): { readonly question?: TokenizedQuestion; readonly error?: InputError } {
+  try {
+    return { question: tokenize(model, text) };
+  } catch (error) {
+    if (error instanceof InputError) return { error };
+    throw error;
+  }
+}
+
 export function encodeQuestions(
   { config, retriever }: LoadedModel,
   questions: readonly TokenizedQuestion[],
@@ -50,18 +65,36 @@ export function encodeQuestions(
   return encodeSequences(retriever.queryEncoder, config, ids, "queries", { signal });
 }
 
-/** The retrieval scores of passages for a question, with float32 keys. */
+/**
+ * The retrieval scores of passages for a question, with float32 keys. The score of a passage that
+ * is longer than `maxPassageTokens` is that of its best window (Dai and Callan 2019, MaxP).
+ */
 export async function scorePassages(
   model: LoadedModel,
   question: TokenizedQuestion,
   passages: readonly PassageInput[],
-  options: { readonly maxPassageTokens: number; readonly signal?: AbortSignal | undefined },
+  { maxPassageTokens, signal }: ScoreOptions,
 ): Promise<number[]> {
-  const [vectors] = await encodeQuestions(model, [question], options.signal);
-  const { maxPassageTokens, signal } = options;
-  const keys = await encodePassageKeys(passageKeyModel(model), passages, {
-    maxPassageTokens,
-    signal,
-  });
-  return keys.map((own) => exactScore(vectors!, own, vectorSize(model.config)));
+  const [vectors] = await encodeQuestions(model, [question], signal);
+  const windows = passages.flatMap((passage, owner) =>
+    windowsOf(model.tokenizer, passage, maxPassageTokens).map(({ title, text }) => {
+      return { owner, passage: { id: passage.id, title, text } };
+    }),
+  );
+  const keys = await encodePassageKeys(
+    passageKeyModel(model),
+    windows.map(({ passage }) => passage),
+    { maxPassageTokens, signal },
+  );
+  const scores = passages.map(() => -Infinity);
+  for (const [i, { owner }] of windows.entries()) {
+    const score = exactScore(vectors!, keys[i]!, vectorSize(model.config));
+    scores[owner] = Math.max(scores[owner]!, score);
+  }
+  return scores;
+}
+
+interface ScoreOptions {
+  readonly maxPassageTokens: number;
+  readonly signal?: AbortSignal | undefined;
 }

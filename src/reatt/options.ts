@@ -79,7 +79,7 @@ export interface PhraseOptions extends PhraseSearchOptions {}
 export const RERANK = {
   /** Number of passages. Default: all. */
   topK: RETRIEVE_OPTIONS.topK.unwrap().optional(),
-  /** Longer passages are truncated. Default 512, as in an index. */
+  /** Longer passages are compared in windows of whole sentences. Default 512, as in an index. */
   maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
   ...SIGNAL,
 };

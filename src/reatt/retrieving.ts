@@ -4,49 +4,122 @@ import type { TokenizedQuestion } from "../decoder/answers.ts";
 import { type IndexedTokens, indexedTokens } from "../encoder/passage-keys.ts";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
+import { calibratedScore } from "../model/score-calibration.ts";
 import type { Resolved } from "../options/option.ts";
 import { type Explanation, explanationOf } from "../retrieval/explain.ts";
+import type { HybridOptions } from "../retrieval/hybrid.ts";
 import type { IndexHeader } from "../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../retrieval/index/write/token-pruning.ts";
 import { type FoundPassage, type RankRequest, rank } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { Passage, PassageInput } from "../text/passage.ts";
-import { tokensOver } from "../text/prompts.ts";
 import {
   encodeQuestions,
   type LoadedModel,
   passageKeyModel,
   scorePassages,
   tokenize,
+  tokenizeOrError,
 } from "./loaded-model.ts";
 import type { RERANK } from "./options.ts";
 
-/**
- * A retrieved passage. With granularity `document` it is the best passage of the document. `score`
- * is the retrieval score. With `hybrid` it is the BM25 score divided by the number of terms of the
- * question, plus lambda times the retrieval score.
- */
+/** A retrieved passage. With granularity `document` it is the best passage of the document. */
 export interface Hit extends Passage {
-  /** Higher is better. */
+  /**
+   * The probability that the passage answers the question, beside the best passage of the search,
+   * if the model stores a calibration of scores. Otherwise the score that the search ranks
+   * by, `scores.ranking`.
+   */
   readonly score: number;
+  /** With the option `explain`. */
+  readonly scores?: RawScores | undefined;
+}
+
+/** The scores of a passage before calibration. */
+export interface RawScores {
+  /** What the search ranks by: `similarity`, or with `hybrid` `words + lambda * similarity`. */
+  readonly ranking: number;
+  /** The retrieval score r(q, d). */
+  readonly similarity: number;
+  /** The BM25 score divided by the number of terms of the question; with `hybrid` only. */
+  readonly words?: number | undefined;
+}
+
+/** What is found for a question of many. */
+export interface Retrieval {
+  /** Best first. */
+  readonly passages: readonly Hit[];
+  /** Why nothing could be searched for, such as the length of the question; absent otherwise. */
+  readonly error?: InputError | undefined;
 }
 
 /** What `rerank` adds to a passage. */
 export interface Reranked {
-  /** The retrieval score. */
+  /**
+   * The probability that the passage answers the question, if the model stores a calibration of
+   * scores; otherwise the retrieval score. Of a long passage, that of its best window.
+   */
   readonly score: number;
-  /** The number of its last tokens that were not compared; absent if none. */
-  readonly cutTokens?: number | undefined;
 }
 
-export const hitOf = ({ passage, score }: FoundPassage): Hit => ({ ...passage, score });
+/** Makes hits of passages that a search has found. */
+export function hitsBy({
+  explain,
+  hybrid,
+}: {
+  readonly explain: boolean;
+  readonly hybrid?: HybridOptions | undefined;
+}): (found: FoundPassage) => Hit {
+  return ({ passage, score, rankingScore: ranking, similarity }) => {
+    if (!explain || similarity === undefined) return { ...passage, score };
+    const words = hybrid && { words: ranking - hybrid.lambda * similarity };
+    return { ...passage, score, scores: { ranking, similarity, ...words } };
+  };
+}
+
+/** Questions of a batch share a pass over the index. Larger batches take too much memory. */
+const QUESTIONS_PER_BATCH = 64;
+
+/**
+ * The passages of many questions, in their order.
+ *
+ * @throws the error of the first question that has one
+ */
+export async function hitLists(found: AsyncIterable<Retrieval>): Promise<Hit[][]> {
+  const lists: Hit[][] = [];
+  for await (const { passages, error } of found) {
+    if (error) throw error;
+    lists.push([...passages]);
+  }
+  return lists;
+}
+
+/** Retrieves for questions, batch by batch. */
+export async function* retrievals(
+  model: LoadedModel,
+  texts: readonly string[],
+  index: TokenIndex,
+  request: Omit<RankRequest, "scoreOf"> & { readonly explain: boolean },
+): AsyncGenerator<Retrieval, void> {
+  const hitOf = hitsBy(request);
+  const search = { ...request, withSimilarity: request.explain };
+  for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
+    const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);
+    const tokenized = batch.map((text) => tokenizeOrError(model, text));
+    const questions = tokenized.flatMap(({ question }) => question ?? []);
+    const found = await model.lifetime.use(() => find(model, questions, index, search));
+    const next = found.values();
+    for (const { error } of tokenized)
+      yield error ? { passages: [], error } : { passages: next.next().value!.map(hitOf) };
+  }
+}
 
 /** The best passages of an index for each question. */
 export async function find(
   model: LoadedModel,
   questions: readonly TokenizedQuestion[],
   index: TokenIndex,
-  request: RankRequest,
+  request: Omit<RankRequest, "scoreOf">,
 ): Promise<FoundPassage[][]> {
   const vectors = await encodeQuestions(model, questions, request.signal);
   const encoded = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
@@ -54,7 +127,8 @@ export async function find(
     const { statesFingerprint } = model.searching;
     const isOwn = generation.header.states?.fingerprint === statesFingerprint;
     const withStates = isOwn && request.withStates;
-    return rank(generation, encoded, { ...request, withStates });
+    const scoreOf = calibratedScore(model.config.scoreCalibration, request.hybrid?.lambda);
+    return rank(generation, encoded, { ...request, withStates, scoreOf });
   });
 }
 
@@ -67,10 +141,9 @@ export async function rerank<P extends PassageInput>(
 ): Promise<(P & Reranked)[]> {
   const options = { maxPassageTokens, signal };
   const scores = await scorePassages(model, tokenize(model, question), passages, options);
-  const scored = passages.map((passage, i) => {
-    const cutTokens = tokensOver(model.tokenizer, passage, maxPassageTokens);
-    return { ...passage, score: scores[i]!, ...(cutTokens > 0 && { cutTokens }) };
-  });
+  const scoreOf = calibratedScore(model.config.scoreCalibration, undefined);
+  const best = Math.max(...scores);
+  const scored = passages.map((passage, i) => ({ ...passage, score: scoreOf(scores[i]!, best) }));
   return scored.sort((a, b) => b.score - a.score).slice(0, topK);
 }
 

@@ -46,20 +46,20 @@ export interface HybridOptions extends Given<typeof HYBRID_OPTIONS> {
 
 /**
  * The hybrid search that a caller asks for. `true` means the weights that the model stores, an
- * object gives weights, `false` means the retrieval score alone.
+ * object gives weights, `false` means the retrieval score alone. Default: stored weights, if any.
  *
  * @param stored the weights in the configuration of the model
  * @param folder the folder of the model, for the message
  * @throws {InputError} for `true` if the model stores no weights
  */
 export function chooseHybrid(
-  given: boolean | HybridOptions,
+  given: boolean | HybridOptions | undefined,
   stored: HybridWeights | undefined,
   folder: string,
 ): HybridOptions | undefined {
   if (typeof given === "object") return given;
-  if (!given) return undefined;
-  if (stored) return stored;
+  if (given === false) return undefined;
+  if (stored || given === undefined) return stored;
   throw new InputError({
     where: `${folder}: hybrid search`,
     expected: "weights in config.json (retrieval_hybrid)",

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import type { StoredStates } from "../encoder/state-cache.ts";
+import type { Calibrated } from "../model/score-calibration.ts";
 import { filterOption } from "../options/arguments.ts";
 import { HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
 import { type Given, option, type Resolved, SIGNAL } from "../options/option.ts";
@@ -45,9 +46,9 @@ export const RETRIEVE_OPTIONS = {
   filter: filterOption,
   /**
    * Ranks by BM25 and the model together. `true` uses the weights that the model stores
-   * (`config.hybrid`), an object gives others, `false` ranks by the model alone. Default for
-   * `retrieve`: false. Default for `answer`: true if the model stores weights. The BM25 index of
-   * the passages is built in memory on first use, and kept as long as the open index.
+   * (`config.hybrid`), an object gives others, `false` ranks by the model alone. Default: true if
+   * the model stores weights. The BM25 index of the passages is built in memory on first use, and
+   * kept as long as the open index.
    */
   hybrid: z.union([z.boolean(), hybridWeights], "true, false or an object with lambda").optional(),
   ...SIGNAL,
@@ -60,9 +61,11 @@ export interface RankOptions
     Given<typeof RETRIEVE_OPTIONS> {}
 
 /** Options of `rank`: those of `retrieve` after their check. */
-export interface RankRequest extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hybrid"> {
+export interface RankRequest extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hybrid" | "explain"> {
   /** The weights of hybrid search. Default: the model ranks alone. */
   readonly hybrid?: HybridOptions | undefined;
+  /** Makes the scores that are returned of those that rank. Default: they are the same. */
+  readonly scoreOf?: Calibrated | undefined;
   /** Whether to read the states that the index holds. Default: false. */
   readonly withStates?: boolean | undefined;
   /** Whether to return the retrieval scores beside those of hybrid search. Default: false. */
@@ -75,6 +78,8 @@ export interface FoundPassage {
   /** The position of the passage in the index. */
   readonly ordinal: number;
   readonly score: number;
+  /** What it is ranked by. */
+  readonly rankingScore: number;
   /** The retrieval score, without BM25. */
   readonly similarity?: number | undefined;
   readonly states?: StoredStates | undefined;
@@ -90,6 +95,7 @@ export async function rank(
   request: RankRequest,
 ): Promise<FoundPassage[][]> {
   const { topK, granularity, hybrid, filter, where, minScore, signal } = request;
+  const { scoreOf = (score) => score } = request;
   const accept = await index.accepting({ filter, where });
   const rankPassages: RankPassages<EncodedQuestion> = (some, count) => {
     const search = { topK: count, accept, signal };
@@ -106,7 +112,7 @@ export async function rank(
       ? await rankDocuments(index.passageCount, keyOf, rankPassages, questions, topK)
       : await rankPassages(questions, topK);
   const read = async (ranking: Ranking, question: number): Promise<FoundPassage[]> => {
-    const { ordinals, scores } = atLeast(ranking, minScore);
+    const { ordinals, scores, raw } = atLeast(ranking, scoreOf, minScore);
     const { vectors } = questions[question]!;
     const passages = await Promise.all(Array.from(ordinals, passageAt));
     const states = request.withStates ? await index.states([...ordinals]) : undefined;
@@ -115,6 +121,7 @@ export async function rank(
       passage,
       ordinal: ordinals[i]!,
       score: scores[i]!,
+      rankingScore: raw[i]!,
       similarity: similarities?.[i],
       states: states?.[i],
     }));
@@ -123,10 +130,19 @@ export async function rank(
 }
 
 /** The beginning of a ranking with no lower score. */
-function atLeast({ ordinals, scores }: Ranking, minScore = -Infinity): Ranking {
+function atLeast(
+  { ordinals, scores: raw }: Ranking,
+  scoreOf: Calibrated,
+  minScore = -Infinity,
+): Ranking & { readonly raw: Float64Array } {
+  const scores = raw.map((score) => scoreOf(score, raw[0]!));
   const below = scores.findIndex((score) => score < minScore);
   const count = below === -1 ? scores.length : below;
-  return { ordinals: ordinals.subarray(0, count), scores: scores.subarray(0, count) };
+  return {
+    ordinals: ordinals.subarray(0, count),
+    scores: scores.subarray(0, count),
+    raw: raw.subarray(0, count),
+  };
 }
 
 /** Reads each passage once, though several questions find it. */

@@ -97,15 +97,36 @@ interface ToolResult {
 const textOf = (text: string): { type: "text"; text: string } => ({ type: "text", text });
 
 /**
- * Arguments as language models and their clients send them: `null` for an argument that is left
- * out, and a number or `true` as text.
+ * Arguments as language models and their clients send them: `null`, or an empty text, for an
+ * argument that is left out, `null` for a field of a passage, and a number or `true` as text.
  */
 const asSent = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.preprocess((given) => {
-    if (typeof given !== "object" || given === null) return given;
-    const sent = Object.entries(given).filter(([, value]) => value !== null);
-    return Object.fromEntries(sent.map(([name, value]) => [name, meant(shape[name], value)]));
+    if (!isObject(given)) return given;
+    const sent = Object.entries(given)
+      .map(([name, value]) => [name, meant(shape[name], withoutNulls(value))] as const)
+      .filter(([name, value]) => value !== null && !isLeftOut(shape[name], value));
+    return Object.fromEntries(sent);
   }, z.strictObject(shape));
+
+const isObject = (given: unknown): given is object => typeof given === "object" && given !== null;
+
+/** An empty text where none is accepted, for an argument that can be absent. */
+const isLeftOut = (schema: z.core.$ZodType | undefined, given: unknown): boolean =>
+  given === "" &&
+  schema !== undefined &&
+  !z.safeParse(schema, given).success &&
+  z.safeParse(schema, undefined).success;
+
+/** Passages without fields that are `null`. */
+function withoutNulls(given: unknown): unknown {
+  if (!Array.isArray(given)) return given;
+  return given.map((item) =>
+    isObject(item) && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null))
+      : item,
+  );
+}
 
 /** What a text stands for where it is not accepted as text. */
 function meant(schema: z.core.$ZodType | undefined, given: unknown): unknown {

@@ -17,8 +17,10 @@ import { TEXT_CONDITION, WHERE_REFERENCE } from "./where-description.ts";
 
 /** A question has at most 512 tokens; tokenizing a longer text would hold up other requests. */
 const MAX_QUESTION_CHARACTERS = 10_000;
-/** Characters of a passage. The model reads the first 512 tokens. */
+/** Characters of a passage. */
 const MAX_TEXT_CHARACTERS = 100_000;
+/** Characters of the passages that one request reads: about 250 windows of 512 tokens. */
+const MAX_CHARACTERS_READ = 500_000;
 /** Passages that one request reads. Reading 100 takes seconds on two cores. */
 const MAX_PASSAGES_READ = 100;
 const MAX_PASSAGES_RETRIEVED = 1_000;
@@ -51,11 +53,12 @@ const granularity = RANK_OPTIONS.granularity.describe(
 
 const minScore = RANK_OPTIONS.minScore.describe("No passage with a lower score.");
 
-const hybrid = (byDefault: string) =>
-  z
-    .boolean("true or false")
-    .optional()
-    .describe(`Rank by BM25 and the model together. Default: ${byDefault}.`);
+const hybrid = z
+  .boolean("true or false")
+  .optional()
+  .describe("Rank by BM25 and the model together. Default: true if the model stores weights.");
+
+const explain = RANK_OPTIONS.explain.describe("The raw scores of passages too.");
 
 /** A condition as an object, or as text as on the command line. */
 const where = z
@@ -121,8 +124,9 @@ export const RETRIEVE_REQUEST = {
   topK: topK(MAX_PASSAGES_RETRIEVED, PASSAGES_RETRIEVED),
   granularity,
   where,
-  hybrid: hybrid("false"),
+  hybrid,
   minScore,
+  explain,
 };
 
 /** `POST /v1/answer` */
@@ -132,13 +136,22 @@ export const ANSWER_REQUEST = {
   topK: topK(MAX_PASSAGES_READ, PASSAGES_READ).unwrap().optional(),
   granularity,
   where,
-  hybrid: hybrid("true if the model stores weights"),
+  hybrid,
   minScore,
+  explain,
   ...READING,
 };
 
 /** `POST /v1/read` */
-export const READ_REQUEST = { question, id, passages: passages(MAX_PASSAGES_READ), ...READING };
+export const READ_REQUEST = {
+  question,
+  id,
+  passages: passages(MAX_PASSAGES_READ).refine(
+    (given) => given.reduce((sum, { text }) => sum + text.length, 0) <= MAX_CHARACTERS_READ,
+    `at most ${MAX_CHARACTERS_READ.toLocaleString("en")} characters together`,
+  ),
+  ...READING,
+};
 
 /** `POST /v1/explain` */
 export const EXPLAIN_REQUEST = {

@@ -26,13 +26,22 @@ const passageToJson = ({ title, text, document, metadata }: Passage) => ({
 const score = z
   .number()
   .describe(
-    "The retrieval score; with hybrid search, BM25 / terms of the question + lambda times it.",
+    "The probability that the passage answers the question, if the model is calibrated; else what " +
+      "the search ranks by.",
+  );
+
+const scores = z
+  .object({ ranking: z.number(), similarity: z.number(), words: z.number().optional() })
+  .optional()
+  .describe(
+    "With explain: what the search ranks by; the retrieval score; with hybrid search BM25 / terms " +
+      "of the question.",
   );
 
 /** The schema of {@link retrievalToJson}. */
 export const RETRIEVAL = z.object({
   id,
-  results: z.array(z.object({ ...passage, score })),
+  results: z.array(z.object({ ...passage, score, scores })),
 });
 
 /** The schema of {@link replyToJson}. */
@@ -48,18 +57,32 @@ export const REPLY = z.object({
         "the answer.",
     ),
   abstained: z.boolean(),
+  source: z
+    .object({
+      id: passage.id,
+      title: z.string(),
+      document: passage.document,
+      sentence: z.string().describe("The sentence with the answer, or the title."),
+      span: z.object({ start: z.int(), end: z.int() }).describe("Where sentence has the answer."),
+      page: z.number().optional(),
+      lines: z.string().optional(),
+      link: z.string().optional().describe("The address of the document."),
+    })
+    .optional()
+    .describe("Where the answer stands."),
   error: z.string().optional().describe("Why the question could not be answered."),
   passages: z.array(
     z.object({
       ...passage,
       score: score.optional(),
+      scores,
       attention: z
         .number()
         .describe(
           "The share of the attention; the shares sum to 1. From the reader marginal: the " +
             "probability that the answer comes from this passage.",
         ),
-      cutTokens: z.int().optional().describe("Its last tokens that were not read."),
+      cutTokens: z.int().optional().describe("Its tokens that were not read."),
       span: z
         .object({ start: z.int(), end: z.int() })
         .optional()
@@ -94,7 +117,15 @@ export const EXPLANATIONS = z.object({
 /** A reply as `reatt answer --json` prints it. */
 export function replyToJson(
   id: string,
-  { answer, tokenIds, confidence, abstained, error, passages }: Reply<Passage & Partial<Hit>>,
+  {
+    answer,
+    tokenIds,
+    confidence,
+    abstained,
+    source,
+    error,
+    passages,
+  }: Reply<Passage & Partial<Hit>>,
 ): z.output<typeof REPLY> {
   return {
     id,
@@ -102,10 +133,12 @@ export function replyToJson(
     tokenIds: [...tokenIds],
     confidence,
     abstained,
+    ...(source && { source: { ...source, span: { ...source.span } } }),
     ...(error && { error: error.message }),
     passages: passages.map((passage) => ({
       id: passage.id,
       ...(passage.score !== undefined && { score: passage.score }),
+      ...(passage.scores && { scores: { ...passage.scores } }),
       attention: passage.attention,
       ...(passage.span && { span: passage.span }),
       ...(passage.cutTokens !== undefined && { cutTokens: passage.cutTokens }),
@@ -142,6 +175,11 @@ export function explanationsToJson(
 export function retrievalToJson(id: string, hits: readonly Hit[]): z.output<typeof RETRIEVAL> {
   return {
     id,
-    results: hits.map((hit) => ({ id: hit.id, score: hit.score, ...passageToJson(hit) })),
+    results: hits.map((hit) => ({
+      id: hit.id,
+      score: hit.score,
+      ...(hit.scores && { scores: { ...hit.scores } }),
+      ...passageToJson(hit),
+    })),
   };
 }

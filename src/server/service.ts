@@ -1,5 +1,6 @@
 /** What a server does with a model and an index, whichever protocol asks for it. */
 
+import { hitLists } from "../reatt/retrieving.ts";
 import type { Hit, ReAtt, Reply } from "../reatt.ts";
 import type { Explanation } from "../retrieval/explain.ts";
 import { deletePassages } from "../retrieval/index/maintain/update.ts";
@@ -70,7 +71,7 @@ export class Service implements AsyncDisposable {
       input: question,
       signal,
       work: (questions: readonly string[], { signal }) =>
-        this.#model.retrieve(questions, this.#index, { ...options, signal }),
+        hitLists(this.#model.retrieve(questions, this.#index, { ...options, signal })),
     });
   }
 

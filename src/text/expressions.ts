@@ -44,7 +44,9 @@ const EXPRESSIONS: readonly RegExp[] = [
   String.raw`(?:\b[A-Z]{1,3})?\p{Sc}${SPACE}?[+\-−]?\.?\p{N}`,
   String.raw`\p{N}${SPACE}?\p{Sc}`,
   String.raw`(?<![\p{L}\p{N})\]+\-−±~≈≤≥<>#№§.])[+\-−±~≈≤≥<>#№§.]+\p{N}`,
-  // 50 %, 5 ‰, 40 °C, 48.85° N, 5′ 30″, 6'2"
+  // 6'2", 5′ 30″
+  String.raw`(?<!\p{N})\p{N}+['’′]${SPACE}?\p{N}+["”″]`,
+  // 50 %, 5 ‰, 40 °C, 48.85° N, 5′
   String.raw`\p{N}${SPACE}?[%‰°′″º]+(?:${SPACE}?[CFKNSEWO]\b)?`,
   // C++, C#, A+, 18+, Disney+, Canal+
   String.raw`${WORD}(?:\+{1,2}|#)(?!${WORD})`,

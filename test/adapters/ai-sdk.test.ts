@@ -27,8 +27,8 @@ test.after(async () => {
 
 const query = "Where does the Rhine flow?";
 
-test("rerank gives the scores of retrieve", async () => {
-  const hits = await model.retrieve(query, index);
+test("rerank gives the scores of retrieve by the model alone", async () => {
+  const hits = await model.retrieve(query, index, { hybrid: false });
   assert.equal(await model.rerank(query, passages), hits);
   const texts = { model: rerankingModel(model), query, documents: passages };
   const { ranking, rerankedDocuments } = await rerank(texts);

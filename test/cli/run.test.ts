@@ -125,14 +125,8 @@ test("a corpus is indexed, with nothing on stdout", async () => {
 
 test("retrieve prints JSON lines and writes a run file", async () => {
   const questions = ["--queries", at("questions.jsonl"), "--top-k", "2"];
-  const { code, stdout } = await reatt(
-    "retrieve",
-    ...ask,
-    ...questions,
-    "--json",
-    "--run",
-    at("out.trec"),
-  );
+  const run = ["--run", at("out.trec"), "--explain"];
+  const { code, stdout } = await reatt("retrieve", ...ask, ...questions, "--json", ...run);
   assert.is(code, 0);
   const results = parseLines(stdout);
   assert.equal(
@@ -144,12 +138,38 @@ test("retrieve prints JSON lines and writes a run file", async () => {
     assert.equal(Object.keys(result), ["id", "results"]);
     assert.is(result.results.length, 2);
     for (const [i, hit] of result.results.entries()) {
-      assert.equal(Object.keys(hit), ["id", "score"]);
-      runLines.push(`${result.id} Q0 ${hit.id} ${i + 1} ${hit.score} reatt\n`);
+      assert.equal(Object.keys(hit), ["id", "score", "scores"]);
+      assert.ok(hit.score > 0 && hit.score < 1);
+      runLines.push(`${result.id} Q0 ${hit.id} ${i + 1} ${hit.scores.ranking} reatt\n`);
     }
   }
   assert.is(readFileSync(at("out.trec"), "utf8"), runLines.join(""));
   assert.is((await reatt("retrieve", ...ask, ...questions, "--run", at("out.trec"))).stdout, "");
+});
+
+test("a run leaves out the passage of a query, and names a question that is too long", async () => {
+  const asked = [
+    { _id: "lion", text: "Where does the lion live?" },
+    { _id: "long\u001b", text: "why ".repeat(600) },
+    { _id: "q3", text: "Where does the lion live?" },
+  ];
+  writeFileSync(at("own.jsonl"), jsonLines(asked));
+  const ranked = async (...args: string[]) => {
+    const given = ["--queries", at("own.jsonl"), "--top-k", "2", "--run", at("own.trec"), ...args];
+    const { code, stderr } = await reatt("retrieve", ...ask, ...given);
+    assert.is(code, 1);
+    assert.match(stderr, /^question long : .*at most 512 tokens/m);
+    assert.match(stderr, /got 1 of 3 that it cannot/);
+    const rows = readFileSync(at("own.trec"), "utf8").trim().split("\n");
+    return rows.map((row) => row.split(" ").slice(0, 4).join(" "));
+  };
+  const [first, second, third, fourth, ...others] = await ranked();
+  assert.match(first!, /^lion Q0 (?!lion)\S+ 1$/);
+  assert.match(second!, /^lion Q0 (?!lion)\S+ 2$/);
+  assert.is(third, "q3 Q0 lion 1");
+  assert.match(fourth!, /^q3 Q0 \S+ 2$/);
+  assert.equal(others, []);
+  assert.is((await ranked("--own-passages"))[0], "lion Q0 lion 1");
 });
 
 test("retrieve ranks documents, with BM25, and within a list of ids", async () => {
@@ -168,6 +188,7 @@ test("retrieve ranks documents, with BM25, and within a list of ids", async () =
     at("titles"),
   );
   assert.is(made.code, 0);
+  /** With raw scores. */
   const results = async (...args: string[]) => {
     const { stdout, code } = await reatt(
       "retrieve",
@@ -177,10 +198,14 @@ test("retrieve ranks documents, with BM25, and within a list of ids", async () =
       at("titles"),
       lion[1]!,
       "--json",
+      "--explain",
+      ...(args.includes("--lambda") ? [] : ["--no-hybrid"]),
       ...args,
     );
     assert.is(code, 0);
-    return parseLines(stdout)[0].results;
+    return parseLines(stdout)[0].results.map(
+      ({ scores, ...hit }: { scores: { ranking: number } }) => ({ ...hit, score: scores.ranking }),
+    );
   };
   const ids = async (...args: string[]) =>
     (await results(...args)).map(({ id }: { id: string }) => id);
@@ -262,10 +287,9 @@ test("answer retrieves as retrieve does, with the same options", async () => {
   }
   assert.is(new Set(found).size, found.length); // each option changes the result
   const alone = JSON.stringify(await read("answer", "--no-hybrid"));
-  assert.is(alone, JSON.stringify(await read("retrieve")));
+  assert.is(alone, JSON.stringify(await read("retrieve", "--no-hybrid")));
   assert.is.not(alone, JSON.stringify(await read("answer")));
   await fails(2, /--k1 with --no-hybrid/, "answer", ...given, "--k1", "2", "--no-hybrid");
-  await fails(2, /--b needs --lambda X or --hybrid/, "retrieve", ...given, "--b", "1");
 });
 
 test("a lowest score leaves out passages, alone and before reading", async () => {
@@ -291,6 +315,7 @@ test("answer prints JSON lines", async () => {
     "tokenIds",
     "confidence",
     "abstained",
+    "source",
     "passages",
   ]);
   assert.type(reply.answer, "string");

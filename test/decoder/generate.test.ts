@@ -65,7 +65,7 @@ function naiveGreedy(
   maxTokens: number,
   allows: (tokenIds: readonly number[]) => boolean = () => true,
 ): Generated {
-  const greedy: Generated = { tokenIds: [], logProbabilities: [], margins: [] };
+  const greedy: Generated = { tokenIds: [], logProbabilities: [], margins: [], emptiness: 0 };
   while (greedy.tokenIds.length < maxTokens && greedy.tokenIds.at(-1) !== END) {
     const all = softmax(toy(0, greedy.tokenIds));
     const probabilities = all.map((probability, token) =>

@@ -186,9 +186,9 @@ test("storeCalibration writes nothing then", async () => {
   for (const value of WRONG) {
     await mistake(() => storeCalibration("models/reatt-mini", any(value), out));
     if (value === "x") continue;
-    await mistake(() => storeCalibration(any(value), calibration, out));
+    await mistake(() => storeCalibration(any(value), { calibration }, out));
     if (value !== undefined)
-      await mistake(() => storeCalibration("models/reatt-mini", calibration, any(value)));
+      await mistake(() => storeCalibration("models/reatt-mini", { calibration }, any(value)));
   }
   assert.equal(readdirSync(folder), []);
 });

@@ -42,8 +42,10 @@ test("reads labels such as 1.0, quoted columns, and ids with spaces between tabs
   assert.equal(plain(await readQrels(file)), { "q 1": { 'a "b"': 1 }, q2: { "doc 7": 0 } });
   await writeFile(file, "q 1\tQ0\tdoc 7\t1\t0.5\treatt\n");
   assert.equal([...(await readRun(file))], [["q 1", [{ id: "doc 7", score: 0.5 }]]]);
-  await writeFile(file, "q1\td1\t1\nq1\td2\t1.5\n");
-  await refused(readQrels(file), /expected a whole number as label, got "1\.5"/);
+  for (const lines of ["q1\td1\t1\nq1\td2\t1.5\n", "q1\td2\t1.5\n"]) {
+    await writeFile(file, lines);
+    await refused(readQrels(file), /expected a whole number as label, got "1\.5"/);
+  }
 });
 
 test("reads BEIR's qrels, with a header or without, and a byte order mark", async ({ folder }) => {

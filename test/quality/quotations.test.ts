@@ -41,6 +41,30 @@ test("an answer that stands twice has the place that answers", async () => {
   }
 });
 
+test("an answer far behind the limit of a passage is read, at its place", async () => {
+  const filler = "The valley has three farms, and cows graze on its meadows in summer. ".repeat(60);
+  const fact = "The bridge of Arven was built by Elin Holt in 1911. ";
+  const text = `${filler}${fact}${filler}`;
+  const passages = [
+    { id: "long", title: "Arven", text },
+    { id: "other", title: "Arven", text: filler.slice(0, 400) },
+  ];
+  const { answer, passages: read } = await model.read("Who built the bridge of Arven?", passages);
+  assert.is(answer, "Elin Holt");
+  assert.is(read[0]!.span?.start, text.indexOf("Elin Holt"));
+  assert.is(read[0]!.cutTokens, undefined);
+});
+
+test("a copy of a passage does not make its answer less certain", async () => {
+  const passage = { id: "1", title: "Arven", text: "The bridge was built by Elin Holt in 1911." };
+  const other = { id: "2", title: "Cat", text: "Cats purr and sleep up to twenty hours a day." };
+  const question = "Who built the bridge?";
+  const once = await model.read(question, [passage, other]);
+  const twice = await model.read(question, [passage, passage, other]);
+  assert.is(twice.answer, once.answer);
+  assert.is(twice.signals!.lead, once.signals!.lead);
+});
+
 test("streamed text is the answer, word by word", async () => {
   const pieces: string[] = [];
   const text = "James Watt patented a steam engine. It cost $1,299.99 in all.";

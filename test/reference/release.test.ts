@@ -19,6 +19,7 @@ import { encodeSequences, openRetrieverSession } from "../../src/encoder/retriev
 import { readConfig } from "../../src/model/config-file.ts";
 import { positionBuckets } from "../../src/model/layers/relative-position.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
+import { hitLists } from "../../src/reatt/retrieving.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { compile } from "../../src/tensor/session.ts";
 import {
@@ -193,7 +194,7 @@ async function compare(name: string, source: string, weightsFile: string): Promi
       maxPassageTokens: expected.max_length,
     });
     const questions = expected.queries.map(({ text }) => text);
-    const found = await reatt.retrieve(questions, index, { topK: 10 });
+    const found = await hitLists(reatt.retrieve(questions, index, { topK: 10 }));
     for (const [i, query] of expected.queries.entries()) {
       assert.equal(
         found[i]!.map(({ id }) => id),

@@ -11,6 +11,7 @@ import { vectorSize } from "../../src/model/config.ts";
 import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { resolveOptions } from "../../src/options/resolve.ts";
+import { hitLists } from "../../src/reatt/retrieving.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
 import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
@@ -249,7 +250,7 @@ test("with hybrid search, each passage that it finds has its best phrase, in its
   await using index = await model.index(PASSAGES, { directory });
   const ranking = { topK: 6, where: { number: { lt: 150 } }, hybrid: { lambda: 0.5 } };
   const questions = ["Who ruled Normandy?", "When did it end?"];
-  const hits = await model.retrieve(questions, index, ranking);
+  const hits = await hitLists(model.retrieve(questions, index, ranking));
   const found = await model.phrases(questions, index, { ...ranking, granularity: "passage" });
   for (const [i, question] of questions.entries()) {
     const ids = hits[i]!.map(({ id }) => id);

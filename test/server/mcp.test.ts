@@ -59,6 +59,11 @@ for (const [name, createTransport] of Object.entries(transports))
       }
       const sent = { question: QUESTION, topK: "2", where: null, hybrid: "true", id: null };
       assert.is((await call("search", sent)).result.results.length, 2);
+      const empty = { question: QUESTION, topK: 1, where: "", hybrid: "" };
+      assert.is((await call("search", empty)).result.results.length, 1);
+      const passage = { id: "1", title: null, text: "James Watt patented it.", document: null };
+      const nulls = await call("read", { question: QUESTION, passages: [passage], reader: null });
+      assert.is(nulls.result.passages[0].title, "");
       const again = await call("search", { question: QUESTION, topK: 1 });
       assert.is(again.result.results.length, 1);
     } finally {

@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError } from "../../io/errors.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
+import { hitLists } from "../../reatt/retrieving.ts";
 import { ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Provider } from "../../tensor/session.ts";
@@ -90,6 +91,6 @@ export const modelCandidates =
   (model: ReAtt, index: TokenIndex): CandidateRetriever =>
   async (questions, topK) => {
     const texts = questions.map(({ question }) => question);
-    const retrieved = await model.retrieve(texts, index, { topK });
+    const retrieved = await hitLists(model.retrieve(texts, index, { topK, hybrid: false }));
     return retrieved.map((hits) => hits.map(({ id }) => id));
   };

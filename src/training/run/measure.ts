@@ -3,6 +3,7 @@
 import { exactMatch, f1 } from "../../evaluation/answers.ts";
 import { reporting } from "../../io/progress.ts";
 import { TOKEN_WEIGHTS } from "../../model/parameter-names.ts";
+import { hitLists } from "../../reatt/retrieving.ts";
 import type { ReAtt } from "../../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
 import {
@@ -157,7 +158,8 @@ async function measureRetrieval(
 ): Promise<Measurement> {
   const texts = questions.map(({ question }) => question);
   const topK = Math.min(DEPTH, index.passageCount);
-  const retrieved = await model.retrieve(texts, index, { topK, hybrid: false, signal });
+  const search = { topK, hybrid: false, signal };
+  const retrieved = await hitLists(model.retrieve(texts, index, search));
   const { k1, b } = model.config.hybrid ?? DEFAULT_PARAMETERS;
   const vectors = await model.encodeQuestions(texts, { signal });
   const dense = await index.rankings(vectors, { topK: MIN_CANDIDATES, signal });

@@ -60,6 +60,7 @@ function withVectors(config: ModelConfig, given: ConfigChoice): ModelConfig {
     retrievalAttention: pooling === undefined ? vectors : ofAll,
     retrievalScale: FIRST_SCALES[similarity],
     hybrid: undefined,
+    scoreCalibration: undefined,
   };
 }
 

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { createRandom } from "../../../src/math/random.ts";
+import { hitLists } from "../../../src/reatt/retrieving.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
 import { train } from "../../../src/training/train.ts";
@@ -22,7 +23,7 @@ import { temporaryFolder, writeLines, writeTinyModel } from "../../support/train
 async function recallAt1(model: string, corpus: string, names: readonly string[]): Promise<number> {
   await using reatt = await ReAtt.load(model);
   await using index = await reatt.index(readPassages(corpus), { directory: `${model}/index` });
-  const found = await reatt.retrieve(names, index, { topK: 1 });
+  const found = await hitLists(reatt.retrieve(names, index, { topK: 1 }));
   return found.filter(([first], i) => first!.title === names[i]).length / names.length;
 }
 

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { hitLists } from "../../../src/reatt/retrieving.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
 import { readTrainingFile } from "../../../src/training/examples/training-questions.ts";
@@ -56,10 +57,12 @@ async function foundBy(model: string, count: number): Promise<string[][]> {
     directory: join(model, "..", "again"),
   });
   const questions = await readTrainingFile(small.data);
-  const hits = await reatt.retrieve(
-    questions.map(({ question }) => question),
-    index,
-    { topK: count },
+  const hits = await hitLists(
+    reatt.retrieve(
+      questions.map(({ question }) => question),
+      index,
+      { topK: count },
+    ),
   );
   return questions.map(({ passageId }, i) => {
     const ids = hits[i]!.map(({ id }) => id);

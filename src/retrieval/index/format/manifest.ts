@@ -93,6 +93,8 @@ export interface IndexHeader {
   readonly pooling?: Pooling | undefined;
   /** Set if the index holds the states of the lower layers for all tokens of its passages. */
   readonly states?: StatesHeader | undefined;
+  /** The beginning of the addresses of documents (the option `linkBase`). Absent without it. */
+  readonly linkBase?: string | undefined;
   /** The templates of the encoded texts, e.g. `{ passage: "title: {title} context: {text}" }`. */
   readonly prompts: Readonly<Record<string, string>>;
 }
@@ -211,6 +213,7 @@ const schema: z.ZodType<Manifest> = z.strictObject({
     states: z
       .strictObject({ fingerprint: z.string(), size: z.int().positive().max(MAX_DIMENSION) })
       .optional(),
+    linkBase: z.string().optional(),
     prompts: z.record(z.string(), z.string()),
   }),
   codec: z.discriminatedUnion("name", [

@@ -1,0 +1,66 @@
+/** What a person checks an answer by: the sentence that it stands in, and where that is. */
+
+import { linkOf } from "../text/link.ts";
+import type { PassageInput } from "../text/passage.ts";
+import { sentences } from "../text/sentences.ts";
+import type { Span } from "../text/span.ts";
+
+/** Where an answer stands. */
+export interface Source {
+  /** The id of the passage. */
+  readonly id: string;
+  /** The title of the passage. */
+  readonly title: string;
+  /** The id of the document that the passage is a part of. */
+  readonly document?: string | undefined;
+  /** The sentence of the passage with the answer, or the title if the answer stands there. */
+  readonly sentence: string;
+  /** Where `sentence` has the answer: `sentence.slice(span.start, span.end)`. */
+  readonly span: Span;
+  /** The page of a document with pages. */
+  readonly page?: number | undefined;
+  /** The lines of the file that the passage has, such as `10-14`. */
+  readonly lines?: string | undefined;
+  /** The address of the document: of its field `url`, or made with `linkBase`. */
+  readonly link?: string | undefined;
+}
+
+/** The characters of an answer in a passage. */
+export interface AnswerPlace {
+  readonly field: "title" | "text";
+  readonly span: Span;
+}
+
+/**
+ * Describes the place of an answer.
+ *
+ * @param linkBase the beginning of the addresses of documents without a field `url`
+ */
+export function sourceOf(
+  { id, title = "", text, document, metadata }: PassageInput,
+  { field, span }: AnswerPlace,
+  linkBase: string | undefined,
+): Source {
+  const { _page: page, _lines: lines } = metadata ?? {};
+  const link = linkOf({ id, document, metadata }, linkBase);
+  const around = field === "title" ? { start: 0, end: title.length } : sentenceAround(text, span);
+  return {
+    id,
+    title,
+    ...(document !== undefined && { document }),
+    sentence: (field === "title" ? title : text).slice(around.start, around.end),
+    span: { start: span.start - around.start, end: span.end - around.start },
+    ...(typeof page === "number" && { page }),
+    ...(typeof lines === "string" && { lines }),
+    ...(link !== undefined && { link }),
+  };
+}
+
+/** The sentence of a span, or the sentences from its first to its last. */
+function sentenceAround(text: string, span: Span): Span {
+  const own = sentences(text).filter(({ start, end }) => start < span.end && end > span.start);
+  return {
+    start: Math.min(span.start, own[0]?.start ?? span.start),
+    end: Math.max(span.end, own.at(-1)?.end ?? span.end),
+  };
+}

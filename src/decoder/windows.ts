@@ -1,0 +1,79 @@
+/**
+ * What is read of passages: a passage as it is, or the windows of one that is too long
+ * (text/windows.ts). The decoder attends to all windows together, as to passages of their own.
+ */
+
+import type { StoredStates } from "../encoder/state-cache.ts";
+import { PASSAGES_READ } from "../options/library-options.ts";
+import type { PassageInput } from "../text/passage.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import { windowsOf } from "../text/windows.ts";
+
+/** A passage to read, with what a search found of it. */
+export interface PassageToRead<P extends PassageInput> {
+  readonly passage: P;
+  /** r(x, z), the retrieval score. */
+  readonly score?: number | undefined;
+  readonly states?: StoredStates | undefined;
+}
+
+/** A part of a passage that is read at once, with what a search found of the passage. */
+export interface ReadWindow extends PassageToRead<PassageInput> {
+  /** The position of its passage. */
+  readonly owner: number;
+  /** Where its text begins in the text of the passage. */
+  readonly start: number;
+}
+
+export interface ReadWindows {
+  /** In the order of the passages. */
+  readonly windows: readonly ReadWindow[];
+  /** For each passage, the number of its tokens in windows that are not read. */
+  readonly unread: readonly number[];
+}
+
+/** Passages as they are, without windows. */
+export const wholePassages = (passages: readonly PassageToRead<PassageInput>[]): ReadWindows => ({
+  windows: passages.map((own, owner) => ({ ...own, owner, start: 0 })),
+  unread: passages.map(() => 0),
+});
+
+/**
+ * The windows that are read of passages: all of them, if they are no more than the passages, or
+ * than ten. Otherwise these many: the best window of each passage, then the best of the others.
+ *
+ * @param maxTokens of a window
+ * @param scoresOf the retrieval scores of passages
+ */
+export async function chooseWindows(
+  tokenizer: Tokenizer,
+  passages: readonly PassageToRead<PassageInput>[],
+  maxTokens: number,
+  scoresOf: (passages: readonly PassageInput[]) => Promise<readonly number[]>,
+): Promise<ReadWindows> {
+  const all = passages.flatMap((own, owner) => divided(tokenizer, own, owner, maxTokens));
+  const unread = passages.map(() => 0);
+  const most = Math.max(passages.length, PASSAGES_READ);
+  if (all.length <= most) return { windows: all, unread };
+  const scores = await scoresOf(all.map(({ passage }) => passage));
+  const ranked = [...all.keys()].sort((a, b) => scores[b]! - scores[a]!);
+  const best = new Map(ranked.toReversed().map((i) => [all[i]!.owner, i]));
+  const chosen = new Set([...best.values()]);
+  for (const i of ranked) if (chosen.size < most) chosen.add(i);
+  for (const [i, { owner, passage }] of all.entries())
+    if (!chosen.has(i)) unread[owner]! += tokenizer.encode(passage.text).length;
+  return { windows: all.filter((_, i) => chosen.has(i)), unread };
+}
+
+function divided(
+  tokenizer: Tokenizer,
+  found: PassageToRead<PassageInput>,
+  owner: number,
+  maxTokens: number,
+): ReadWindow[] {
+  const parts = windowsOf(tokenizer, found.passage, maxTokens);
+  if (parts.length === 1) return [{ ...found, owner, start: 0 }];
+  return parts.map(({ title, text, start }) => {
+    return { passage: { id: found.passage.id, title, text }, score: found.score, owner, start };
+  });
+}
