@@ -42,11 +42,11 @@ export const answerCommand = defineCommand({
   example: 'reatt answer "Where is Normandy?" --index index --top-k 5',
   run(values, signal, words) {
     const { reader } = values;
-    const asked = { ...values, question: questionOf(values, words) };
-    if (reader !== "none") return withSearch(asked, signal, (open) => read(open, values, reader));
+    const search = { ...values, question: questionOf(values, words) };
+    if (reader !== "none") return withSearch(search, signal, (open) => read(open, values, reader));
     checkUnread(values);
     const hybrid = values.lambda === undefined ? (values.hybrid ?? false) : values.hybrid;
-    return withSearch({ ...asked, hybrid }, signal, (open) => find(open, values));
+    return withSearch({ ...search, hybrid }, signal, (open) => find(open, values));
   },
 });
 

@@ -59,8 +59,8 @@ function matchSignals(
 
 /** The share of the terms of a question that stand in no passage; 0 for one without terms. */
 function unmatchedShare(question: string, passages: readonly ReadPassage[]): number {
-  const asked = new Set(termsOf(question));
-  if (asked.size === 0) return 0;
+  const terms = new Set(termsOf(question));
+  if (terms.size === 0) return 0;
   const read = new Set(passages.flatMap(({ title = "", text }) => termsOf(`${title} ${text}`)));
-  return [...asked].filter((term) => !read.has(term)).length / asked.size;
+  return [...terms].filter((term) => !read.has(term)).length / terms.size;
 }

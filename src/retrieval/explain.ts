@@ -56,13 +56,13 @@ export function explanationOf(
   { question, passage, passageIds, kept, matches }: Explained,
 ): Explanation {
   const questionStart = questionPrompt("").length;
-  const asked = tokenSpans(tokenizer, questionPrompt(question.text), question.ids);
+  const questionSpans = tokenSpans(tokenizer, questionPrompt(question.text), question.ids);
   const found = tokenSpans(tokenizer, passagePrompt(passage), passageIds);
   const tokens = matches.map(({ key, score }, i) => {
     const position = kept?.[key] ?? key;
     return {
       token: nameOf(tokenizer, question.ids[i]!),
-      span: inside(asked[i], questionStart, question.text.length),
+      span: inside(questionSpans[i], questionStart, question.text.length),
       score,
       match: {
         token: nameOf(tokenizer, passageIds[position]!),

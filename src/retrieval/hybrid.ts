@@ -53,13 +53,13 @@ export interface HybridOptions extends Given<typeof HYBRID_OPTIONS> {
  * @throws {InputError} for `true` if the model stores no weights
  */
 export function chooseHybrid(
-  given: boolean | HybridOptions | undefined,
+  choice: boolean | HybridOptions | undefined,
   stored: HybridWeights | undefined,
   folder: string,
 ): HybridOptions | undefined {
-  if (typeof given === "object") return given;
-  if (given === false) return undefined;
-  if (stored || given === undefined) return stored;
+  if (typeof choice === "object") return choice;
+  if (choice === false) return undefined;
+  if (stored || choice === undefined) return stored;
   throw new InputError({
     where: `${folder}: hybrid search`,
     expected: "weights in config.json (retrieval_hybrid)",

@@ -42,13 +42,13 @@ type ResolvedOpenOptions = Resolved<typeof OPTIONS>;
  */
 export async function openIndex(
   directory: string,
-  given?: OpenOptions,
+  options?: OpenOptions,
   model?: SearchingModel,
 ): Promise<TokenIndex> {
   checkPath(directory, "directory");
-  const options = resolveOptions(OPTIONS, given);
-  checkPreset(options);
-  const open = (than?: Manifest) => openGeneration(directory, options, model, than);
+  const settings = resolveOptions(OPTIONS, options);
+  checkPreset(settings);
+  const open = (than?: Manifest) => openGeneration(directory, settings, model, than);
   return refreshingIndex((await open())!, open);
 }
 

@@ -21,8 +21,8 @@ import { whereSchema } from "./where/where.ts";
  */
 export type Granularity = "passage" | "document";
 
-const lexicalIndex = z.custom<LexicalIndex>((given) => {
-  const index = given as Partial<LexicalIndex> | null;
+const lexicalIndex = z.custom<LexicalIndex>((value) => {
+  const index = value as Partial<LexicalIndex> | null;
   return typeof index?.bm25?.rank === "function";
 }, "an index from openLexicalIndex");
 

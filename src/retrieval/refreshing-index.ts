@@ -111,12 +111,12 @@ function forwarding(
   return forwarded;
 }
 
-function checkWork(given: unknown): void {
-  if (typeof given === "function") return;
+function checkWork(work: unknown): void {
+  if (typeof work === "function") return;
   throw new InputError({
     where: "work",
     expected: "a function of one generation of the index",
-    got: given === undefined ? "nothing" : excerpt(given),
+    got: work === undefined ? "nothing" : excerpt(work),
     remedy: "write index.snapshot(async (generation) => ...)",
   });
 }

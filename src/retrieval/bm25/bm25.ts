@@ -123,11 +123,11 @@ export function bm25Over(
   };
   const statistics = collection ?? own;
   const scores = new Float64Array(Math.min(index.ids.length, BLOCK_PASSAGES));
-  const normsOf = (given: GivenParameters): LengthNorm =>
-    lengthNorm(checkedParameters(given, defaults), statistics.averageLength);
-  const rank: Bm25["rank"] = (query, topK, { accept, ...given } = {}) => {
+  const normsOf = (parameters: GivenParameters): LengthNorm =>
+    lengthNorm(checkedParameters(parameters, defaults), statistics.averageLength);
+  const rank: Bm25["rank"] = (query, topK, { accept, ...parameters } = {}) => {
     const best = new TopK(topK);
-    const scoring = { weights: termWeights(index, statistics, query), ...normsOf(given) };
+    const scoring = { weights: termWeights(index, statistics, query), ...normsOf(parameters) };
     for (const [i, block] of index.blocks.entries()) {
       if (!scoreBlock(block, scoring, scores)) continue;
       for (let place = 0; place < block.lengths.length; place++) {
@@ -145,8 +145,8 @@ export function bm25Over(
       const { ordinals, scores } = rank(query, topK, options);
       return Array.from(ordinals, (ordinal, i) => ({ id: index.ids[ordinal]!, score: scores[i]! }));
     },
-    score(query, ordinals, given = {}) {
-      const scoring = { weights: termWeights(index, statistics, query), ...normsOf(given) };
+    score(query, ordinals, parameters = {}) {
+      const scoring = { weights: termWeights(index, statistics, query), ...normsOf(parameters) };
       return Float64Array.from(ordinals, (ordinal) => {
         const block = index.blocks[Math.floor(ordinal / BLOCK_PASSAGES)];
         return block ? scoreOf(block, ordinal % BLOCK_PASSAGES, scoring) : 0;

@@ -94,9 +94,9 @@ export async function openLexicalIndex(
   };
   return {
     bm25,
-    search(question, given) {
+    search(question, options) {
       checkQuestion(question);
-      const { topK, filter, ...parameters } = resolveOptions(SEARCH, given);
+      const { topK, filter, ...parameters } = resolveOptions(SEARCH, options);
       const accept =
         filter === undefined || typeof filter === "function"
           ? filter
@@ -108,10 +108,10 @@ export async function openLexicalIndex(
         score: scores[i]!,
       }));
     },
-    score(question, ids, given) {
+    score(question, ids, options) {
       checkQuestion(question);
       checkIdList(ids);
-      const parameters = resolveOptions(BM25_OPTIONS, given);
+      const parameters = resolveOptions(BM25_OPTIONS, options);
       return Array.from(bm25.score(question, ids.map(ordinalOf), parameters));
     },
   };

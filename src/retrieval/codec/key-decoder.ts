@@ -36,9 +36,9 @@ export function residualDecoder(codebook: Codebook): KeyDecoder {
   return {
     file: "codes.bin",
     tokenBytes: undefined,
-    decode(...given) {
+    decode(...input) {
       decode ??= openKeyDecoder(codebook);
-      return decode(...given);
+      return decode(...input);
     },
   };
 }

@@ -77,17 +77,17 @@ const MIN_INDEXED_KEYS = 4096;
  * });
  * ```
  */
-export async function exportToLance(directory: string, given: LanceExportOptions): Promise<void> {
+export async function exportToLance(directory: string, options: LanceExportOptions): Promise<void> {
   checkPath(directory, "directory");
-  const options = resolveOptions(OPTIONS, given);
+  const settings = resolveOptions(OPTIONS, options);
   const lance = loadLance();
   await using snapshot = await openSnapshot(directory);
   try {
-    await exportSegments(lance, snapshot, options);
+    await exportSegments(lance, snapshot, settings);
   } catch (error) {
-    throw error instanceof InputError || options.signal?.aborted
+    throw error instanceof InputError || settings.signal?.aborted
       ? error
-      : lanceError(options.uri, "to be able to write the table", error);
+      : lanceError(settings.uri, "to be able to write the table", error);
   }
 }
 

@@ -85,31 +85,31 @@ const EXPECTED = "an object of conditions, such as { year: { gte: 2020 } }";
 /** The schema of a condition. It reports one line for what is wrong first. */
 export const whereSchema: z.ZodType<Where, Where> = z
   .custom<Where>()
-  .superRefine((given, context) => {
-    const problem = problemOf(given, MAX_WHERE_DEPTH);
+  .superRefine((condition, context) => {
+    const problem = problemOf(condition, MAX_WHERE_DEPTH);
     if (problem) context.addIssue({ code: "custom", message: problem });
   });
 
 /** What is wrong with a condition; undefined if nothing is. */
-function problemOf(given: unknown, depth: number): string | undefined {
-  if (!isPlainObject(given)) return EXPECTED;
+function problemOf(condition: unknown, depth: number): string | undefined {
+  if (!isPlainObject(condition)) return EXPECTED;
   if (depth === 0) return `at most ${MAX_WHERE_DEPTH} conditions inside each other`;
-  for (const [name, inner] of Object.entries(given)) {
+  for (const [name, inner] of Object.entries(condition)) {
     const problem = entryProblem(name, inner, depth);
     if (problem) return problem;
   }
   return undefined;
 }
 
-function entryProblem(name: string, given: unknown, depth: number): string | undefined {
-  if (name === "not") return problemOf(given, depth - 1);
+function entryProblem(name: string, condition: unknown, depth: number): string | undefined {
+  if (name === "not") return problemOf(condition, depth - 1);
   if (name === "and" || name === "or") {
-    if (!Array.isArray(given)) return `a list of conditions as "${name}"`;
-    return given.map((inner) => problemOf(inner, depth - 1)).find(Boolean);
+    if (!Array.isArray(condition)) return `a list of conditions as "${name}"`;
+    return condition.map((inner) => problemOf(inner, depth - 1)).find(Boolean);
   }
-  if (value.safeParse(given).success) return undefined;
-  if (!isPlainObject(given)) return `a value or comparisons for the field "${name}"`;
-  const issue = comparison.safeParse(given).error?.issues[0];
+  if (value.safeParse(condition).success) return undefined;
+  if (!isPlainObject(condition)) return `a value or comparisons for the field "${name}"`;
+  const issue = comparison.safeParse(condition).error?.issues[0];
   if (!issue) return undefined;
   const names = Object.keys(comparison.shape).join(", ");
   return issue.code === "unrecognized_keys"
@@ -117,9 +117,9 @@ function entryProblem(name: string, given: unknown, depth: number): string | und
     : `${issue.message} as "${name}.${issue.path.join(".")}"`;
 }
 
-function isPlainObject(given: unknown): given is Readonly<Record<string, unknown>> {
-  if (typeof given !== "object" || given === null) return false;
-  const prototype = Object.getPrototypeOf(given);
+function isPlainObject(condition: unknown): condition is Readonly<Record<string, unknown>> {
+  if (typeof condition !== "object" || condition === null) return false;
+  const prototype = Object.getPrototypeOf(condition);
   return prototype === Object.prototype || prototype === null;
 }
 

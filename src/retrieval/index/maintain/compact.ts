@@ -117,11 +117,11 @@ export interface MergeOptions extends CompactOptions, Given<typeof MERGE> {}
  * console.log((await indexInfo(directory)).passages); // 600
  * ```
  */
-export async function mergeShards(shards: readonly string[], given: MergeOptions): Promise<void> {
+export async function mergeShards(shards: readonly string[], options: MergeOptions): Promise<void> {
   checkShards(shards);
-  const options = resolveOptions(MERGE, given);
-  const { directory, replace, signal } = options;
-  const bits = bitsOption(options);
+  const settings = resolveOptions(MERGE, options);
+  const { directory, replace, signal } = settings;
+  const bits = bitsOption(settings);
   await checkReplaceable(directory, replace);
   const sources = await readShards(shards);
   const { header } = sources[0]!.manifest;
@@ -140,21 +140,21 @@ export async function mergeShards(shards: readonly string[], given: MergeOptions
       const to = segmentPath(directory, bits === undefined ? name : stageName(name));
       const segment = await writing(directory, () => copySegments(ranges, to, float32, signal));
       if (bits === undefined) return { header, codec: float32Record(bits), segments: [segment] };
-      return finishStage(segment, name, bits, { ...options, header });
+      return finishStage(segment, name, bits, { ...settings, header });
     },
-    options,
+    settings,
   );
 }
 
-function checkShards(given: unknown): void {
-  if (!Array.isArray(given) || given.length === 0)
+function checkShards(shards: unknown): void {
+  if (!Array.isArray(shards) || shards.length === 0)
     throw new InputError({
       where: "shards",
       expected: "a list of the folders of all shards",
-      got: excerpt(given),
+      got: excerpt(shards),
       remedy: "name every shard of one build, each once",
     });
-  for (const [i, shard] of given.entries()) checkPath(shard, `shards[${i}]`);
+  for (const [i, shard] of shards.entries()) checkPath(shard, `shards[${i}]`);
 }
 
 interface Source {

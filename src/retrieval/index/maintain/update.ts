@@ -204,10 +204,10 @@ export interface DeleteOptions
  */
 export async function deletePassages(
   ids: AsyncIterable<string> | Iterable<string>,
-  given: DeleteOptions,
+  options: DeleteOptions,
 ): Promise<number> {
-  const options = resolveOptions(DELETE, given);
-  const { directory } = options;
+  const settings = resolveOptions(DELETE, options);
+  const { directory } = settings;
   const checked = checkedIds(ids);
   let count = 0;
   await updateIndex(
@@ -220,7 +220,7 @@ export async function deletePassages(
       count = deleted;
       return { ...manifest, segments };
     },
-    options,
+    settings,
   );
   return count;
 }

@@ -116,10 +116,10 @@ async function survey(
 
 function sizes(
   { passages, tokens, sharedBytes, cut }: Survey,
-  { header, bits: given }: ForecastOptions,
+  { header, bits: choice }: ForecastOptions,
 ): BuildForecast {
   const { dimension } = header;
-  const bits = bitsFor(given, tokens, header);
+  const bits = bitsFor(choice, tokens, header);
   const common = sharedBytes + passages * PASSAGE_BYTES + FIXED_BYTES;
   const plain = common + tokens * 4 * dimension;
   if (bits === undefined)
