@@ -134,7 +134,7 @@ test("states stay right when passages are added, replaced, deleted and joined", 
     ({ id }) => id !== replaced.id && id !== ADDED[1]!.id,
   );
   await checkStates(deleted, [...left, replaced]);
-  await compactIndex({ directory });
+  await compactIndex(directory);
   assert.is(await added.refresh(), true);
   await checkStates(added, [...left, replaced]);
   assert.equal(await verifyIndex(directory), []);

@@ -59,7 +59,7 @@ test("an index is built with compression, searched with a filter, and changed", 
   });
   assert.equal([index.passageCount, larger.passageCount], [3, 4]);
   assert.is(await deletePassages(["lion"], { directory }), 1);
-  await compactIndex({ directory });
+  await compactIndex(directory);
   await using now = await model.openIndex(directory, { preset: "exact" });
   assert.equal(ids(await model.retrieve(question, now)).sort(), ["bark", "cat", "rhine"]);
   assert.equal(await verifyIndex(directory), []);

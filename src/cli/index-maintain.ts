@@ -65,5 +65,5 @@ export const deleteCommand = defineCommand({
 export const compactCommand = defineCommand({
   options: { index: INDEX, ...WRITE_OPTIONS },
   example: "reatt index compact --index index",
-  run: ({ index: directory, wait }, signal) => compactIndex({ directory, wait, signal }),
+  run: ({ index: directory, wait }, signal) => compactIndex(directory, { wait, signal }),
 });

@@ -28,7 +28,7 @@ for (let turn = seed; ; turn++) {
   try {
     if (generation === 0 || turn % 10 === 0)
       await build(directory, makePassages(200, turn), { ...options, bits: 2 });
-    else if (turn % 5 === 0) await compactIndex({ directory });
+    else if (turn % 5 === 0) await compactIndex(directory);
     else if (turn % 2 === 0)
       await deletePassages([`p${turn % 200}`, `p${(turn * 7) % 200}`], { directory });
     else await addPassages(makePassages(4, turn), { directory, ...options });

@@ -102,7 +102,7 @@ function changes(seed: number, bits: Bits | undefined): Step[] {
     { run: (directory) => addPassages(added, { directory, ...options }), contents: afterAdd },
     { run: (directory) => deletePassages(gone, { directory }), contents: afterDelete },
     { run: (directory) => addPassages(more, { directory, ...options }), contents: afterMore },
-    { run: (directory) => compactIndex({ directory }), contents: afterMore },
+    { run: (directory) => compactIndex(directory), contents: afterMore },
     { run: (directory) => build(directory, last, { ...options, bits }), contents: last },
   ];
 }

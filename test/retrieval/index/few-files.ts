@@ -30,7 +30,7 @@ const WORK: Readonly<Record<string, (directory: string) => Promise<unknown>>> = 
   },
   add: (directory) => addPassages(added, { directory, ...options }),
   delete: (directory) => deletePassages(["p7"], { directory }),
-  compact: (directory) => compactIndex({ directory }),
+  compact: (directory) => compactIndex(directory),
 };
 
 await runAll(join(folder, "warm"), Number.POSITIVE_INFINITY); // loads all modules

@@ -59,7 +59,7 @@ for (const bits of [undefined, 2] as const)
     await deletePassages(["p0", "p11"], { directory: path });
     const left = added.filter(({ id }) => id !== "p0" && id !== "p11");
     await holds(path, left);
-    await compactIndex({ directory: path });
+    await compactIndex(path);
     await holds(path, left);
     assert.is((await readManifest(path)).segments.length, 1);
   });

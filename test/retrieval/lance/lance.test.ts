@@ -91,7 +91,7 @@ function lanceTests(): void {
 
     await deletePassages(["p0", "p1"], { directory: path });
     assert.equal(await find(), await exact()); // the same keys
-    await compactIndex({ directory: path });
+    await compactIndex(path);
     await rejects(openOnly(path), /of this generation/);
     await exported(path);
     assert.equal(await find(), await exact());

@@ -42,12 +42,13 @@ import { checkHeader } from "./update.ts";
  * await using _ = await model.index(passages, { directory });
  * await deletePassages(["2"], { directory });
  * console.log((await indexInfo(directory)).deletedPassages); // 1
- * await compactIndex({ directory });
+ * await compactIndex(directory);
  * console.log((await indexInfo(directory)).deletedPassages); // 0
  * ```
  */
-export async function compactIndex(options: CompactOptions): Promise<void> {
-  const { directory, wait, signal } = resolveOptions(COMPACT, options);
+export async function compactIndex(directory: string, options?: CompactOptions): Promise<void> {
+  checkPath(directory, "directory");
+  const { wait, signal } = resolveOptions(COMPACT, options);
   const { segments } = await readManifest(directory);
   if (segments.length <= 1 && !segments[0]?.deleted) return;
   await updateIndex(
@@ -66,15 +67,15 @@ export async function compactIndex(options: CompactOptions): Promise<void> {
   );
 }
 
-const COMPACT = { ...DIRECTORY, ...WRITE_OPTIONS, ...SIGNAL };
+const COMPACT = { ...WRITE_OPTIONS, ...SIGNAL };
 
 export interface CompactOptions
-  extends Given<typeof DIRECTORY>,
-    Given<typeof WRITE_OPTIONS>,
+  extends Given<typeof WRITE_OPTIONS>,
     Given<typeof SIGNAL>,
     Given<typeof COMPACT> {}
 
 const MERGE = {
+  ...DIRECTORY,
   ...COMPACT,
   /** Bits for each dimension of the merged index. Default: as `ReAtt.index` chooses them. */
   bits: INDEX_OPTIONS.bits,
@@ -84,7 +85,10 @@ const MERGE = {
   onProgress: callback<(progress: BuildProgress) => void>(),
 };
 
-export interface MergeOptions extends CompactOptions, Given<typeof MERGE> {}
+export interface MergeOptions
+  extends Given<typeof DIRECTORY>,
+    CompactOptions,
+    Given<typeof MERGE> {}
 
 /**
  * Joins the shards of a build to one index. The result equals, byte by byte, that of a single

@@ -17,6 +17,6 @@ process.once("message", () => {
 while (!stopped) {
   const { generation } = await readManifest(directory);
   await change(directory, generation + 1);
-  if (generation % 8 === 0) await compactIndex({ directory });
+  if (generation % 8 === 0) await compactIndex(directory);
 }
 process.disconnect();

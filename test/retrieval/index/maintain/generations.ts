@@ -40,7 +40,7 @@ export async function advance(directory: string, generation: number): Promise<vo
   if (step === 0) await build(directory, makePassages(1600, generation), HOLDING_STATES);
   if (step === 1) await addPassages(replacements(generation), options);
   if (step === 2) await deletePassages(deletedIds(generation), { directory });
-  if (step === 3) await compactIndex({ directory });
+  if (step === 3) await compactIndex(directory);
 }
 
 /** Slows encoding down, so that a kill in the middle of a build is likely. */

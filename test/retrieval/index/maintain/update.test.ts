@@ -72,7 +72,7 @@ for (const [bits, states] of [[undefined], [8], [undefined, "states"], [4, "stat
         const options = states ? HOLDING_STATES : { header, encode };
         await build(directory.path, expected, { bits, ...options });
         for (const step of changes) {
-          if (step.kind === "compact") await compactIndex({ directory: directory.path });
+          if (step.kind === "compact") await compactIndex(directory.path);
           if (step.kind === "delete") {
             const ids = new Set(step.ids.map((id) => `p${id}`));
             const left = expected.filter(({ id }) => !ids.has(id));
@@ -123,7 +123,7 @@ test("readers keep the generation that they opened", async () => {
     { directory: directory.path },
   );
   await add(directory.path, numbered(1000, 10, 5));
-  await compactIndex({ directory: directory.path });
+  await compactIndex(directory.path);
   assert.equal(await reader.search(QUESTION, { topK: 20 }), before);
   await using after = await openIndex(directory.path);
   assert.is(after.generation, 4);
@@ -192,7 +192,7 @@ test("a later transaction removes files that were in use", async () => {
   try {
     for (const id of ["p1", "p2"]) {
       await deletePassages([id], { directory: directory.path });
-      await compactIndex({ directory: directory.path });
+      await compactIndex(directory.path);
     }
   } finally {
     promises.rm = rm;

@@ -26,7 +26,7 @@ test("a generation that a writer replaces during the check is not damaged", asyn
   const compactFirst: typeof open = async (...given) => {
     if (!compacted) {
       compacted = true;
-      await compactIndex({ directory: directory.path });
+      await compactIndex(directory.path);
     }
     return open(...given);
   };

@@ -18,7 +18,7 @@ test("additions, deletions and compactions at once: each sees the ones before", 
   await Promise.all([
     ...adding,
     deletePassages([makePassages(1)[0]!.id], { directory }),
-    compactIndex({ directory }),
+    compactIndex(directory),
   ]);
   await using index = await model.openIndex(directory);
   assert.is(index.passageCount, 5);
