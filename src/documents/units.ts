@@ -20,7 +20,7 @@ const WORD = new RegExp(`[${SCRIPTS}]{1,2}|[^\\s${SCRIPTS}]{1,32}`, "gu");
 /** Sentences are sought in parts of this length, so that a line of 60 MB needs little memory. */
 const PART_LENGTH = 65_536;
 /** A line of this length that does not end a sentence continues in the next line. */
-const WRAPPED = /(?<=[^\n]{50})\n(?=[ \t]*[\p{L}("“‘])/gu;
+const WRAPPED = /\n(?<=[^\n]{50}\n)(?=[ \t]*[\p{L}("“‘])/gu;
 
 /** The number of words of a text. */
 export function countWords(text: string): number {
