@@ -511,8 +511,8 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Explains why a passage was found: for each token of the question, the token of the passage that
    * matches best, its characters and the product of both vectors. The mean of the products is the
-   * retrieval score of the passage, which is the score of a hit unless the search was hybrid. A
-   * model with pooling compares no tokens: it explains with the score alone.
+   * retrieval score of the passage: `scores.similarity` of a hit with the option `explain`. A model
+   * with pooling compares no tokens: it explains with the score alone.
    *
    * @param hit a hit, or another passage of the index by its id
    * @throws {InputError} if the index does not have the passage, or the question is empty or has
@@ -548,7 +548,8 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * Passages that you have, ranked by their retrieval scores for a question, best first. The scores
-   * are those that `retrieve` returns from an index with float32 keys. Passages with equal scores
+   * are those that `retrieve` returns by the model alone (`hybrid: false`) from an index with
+   * float32 keys. Passages with equal scores
    * stay in their order. The result keeps all properties of the passages.
    *
    * A passage that is longer than `maxPassageTokens` is compared in windows of whole sentences; its

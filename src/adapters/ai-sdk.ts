@@ -36,8 +36,8 @@ export interface RerankingModel {
 
 /**
  * A reranking model for `rerank` of the AI SDK. Documents are texts, or objects with the fields
- * `title` and `text`; other objects are scored by their JSON. The relevance score is the retrieval
- * score of `ReAtt.rerank`.
+ * `title` and `text`; other objects are scored by their JSON. The relevance score is the score of
+ * `ReAtt.rerank`.
  *
  * @example
  * ```ts

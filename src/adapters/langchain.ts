@@ -29,7 +29,7 @@ const FIELDS = ["model", "index", "k", "retrieve", "callbacks", "tags", "metadat
 
 /**
  * Retrieves passages of an index as documents. `id` and `pageContent` are those of the passage;
- * `metadata` has its metadata, its title, its document and its retrieval score side by side. The
+ * `metadata` has its metadata, its title, its document and its score side by side. The
  * file of a document is also its `source`, as LangChain's citations expect. Metadata of your own
  * that is called `title`, `document` or `score` stays as it is. The model and the index stay open.
  *
