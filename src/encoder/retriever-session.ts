@@ -136,8 +136,8 @@ export async function encodeSequences(
 }
 
 /**
- * Several outputs from the same runs. `onRun` receives the outputs of a run and the positions of its sequences;
- * nothing else holds the outputs.
+ * Several outputs from the same runs. `onRun` receives the outputs of a run and the positions of
+ * its sequences; nothing else holds the outputs.
  */
 export async function encodeRuns<Output extends TextOutput>(
   session: RetrieverSession,

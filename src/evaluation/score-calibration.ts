@@ -19,6 +19,7 @@ export interface FoundPassageOutcome {
   readonly similarity: number;
   /** BM25 / terms of the question; undefined if the model ranked alone. */
   readonly words?: number | undefined;
+  /** Whether the passage answers the question. */
   readonly relevant: boolean;
 }
 

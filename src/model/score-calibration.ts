@@ -17,7 +17,9 @@ import { logistic } from "./answer-calibration.ts";
  *     P = 1 / (1 + exp(-(intercept + best * t + behind * (s - t))))
  */
 export interface ScoreCurve {
+  /** The log-odds at a score of 0. */
   readonly intercept: number;
+  /** Weight of the score of the best passage. */
   readonly best: number;
   /** Above 0, so that the order of scores is that of probabilities. */
   readonly behind: number;
@@ -37,6 +39,7 @@ export interface ScoreCalibration {
 }
 
 export interface HybridScale {
+  /** The weight of the retrieval score that the calibration was fitted with. */
   readonly lambda: number;
   /** The mean retrieval score of the passages that the calibration was fitted on. */
   readonly meanSimilarity: number;
