@@ -113,10 +113,16 @@ const isObject = (given: unknown): given is object => typeof given === "object" 
 
 /** An empty text where none is accepted, for an argument that can be absent. */
 const isLeftOut = (schema: z.core.$ZodType | undefined, given: unknown): boolean =>
-  given === "" &&
-  schema !== undefined &&
-  !z.safeParse(schema, given).success &&
-  z.safeParse(schema, undefined).success;
+  given === "" && schema !== undefined && !accepts(schema, given) && accepts(schema, undefined);
+
+/** A condition that cannot be parsed throws. */
+function accepts(schema: z.core.$ZodType, given: unknown): boolean {
+  try {
+    return z.safeParse(schema, given).success;
+  } catch {
+    return false;
+  }
+}
 
 /** Passages without fields that are `null`. */
 function withoutNulls(given: unknown): unknown {
@@ -130,10 +136,10 @@ function withoutNulls(given: unknown): unknown {
 
 /** What a text stands for where it is not accepted as text. */
 function meant(schema: z.core.$ZodType | undefined, given: unknown): unknown {
-  if (typeof given !== "string" || !schema || z.safeParse(schema, given).success) return given;
+  if (typeof given !== "string" || !schema || accepts(schema, given)) return given;
   try {
     const value: unknown = JSON.parse(given);
-    return z.safeParse(schema, value).success ? value : given;
+    return accepts(schema, value) ? value : given;
   } catch {
     return given;
   }
