@@ -1,8 +1,8 @@
 /** Options that many commands have, and files that they name. */
 
-import { readFile } from "node:fs/promises";
 import { EMBEDDED_MODEL } from "../hub/model-name.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
+import { readOpened } from "../io/open-file.ts";
 import { flag, option, path } from "../options/option.ts";
 
 export const MODEL = option(path().default(EMBEDDED_MODEL), {
@@ -36,7 +36,7 @@ export const JSON_LINES = option(flag().default(false), { help: "print JSON obje
  * @throws {InputError} if the file cannot be read
  */
 export async function readIds(file: string): Promise<string[]> {
-  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+  const bytes = await readOpened(file).catch((cause: unknown) => {
     throw new InputError(
       {
         where: file,
@@ -47,5 +47,8 @@ export async function readIds(file: string): Promise<string[]> {
       { cause },
     );
   });
-  return text.split(/\r?\n/).filter((line) => line !== "");
+  return bytes
+    .toString("utf8")
+    .split(/\r?\n/)
+    .filter((line) => line !== "");
 }

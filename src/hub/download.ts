@@ -241,11 +241,33 @@ async function downloadBlob(
   source: Source,
   commit: string,
   path: string,
-  { blob, ...expected }: ExpectedFile & { readonly blob: string },
+  file: ExpectedFile & { readonly blob: string },
   onBytes: (bytes: number) => void,
 ): Promise<void> {
+  const first = await completeBlob(source, commit, path, file, onBytes);
+  if (first.isWhole) return;
+  // What was left can be of another file. It is gone now.
+  if (first.hadPart && (await completeBlob(source, commit, path, file, onBytes)).isWhole) return;
+  throw new InputError({
+    code: "ERR_REATT_NO_HUB",
+    where: `${hubName(source.model)}: ${path}`,
+    expected: `${file.bytes} bytes with the hash ${file.hash}`,
+    got: "another file",
+    remedy: "download it again",
+  });
+}
+
+/** Downloads the rest of a blob. Says if it has its hash, and if a part of it was there before. */
+async function completeBlob(
+  source: Source,
+  commit: string,
+  path: string,
+  { blob, ...expected }: ExpectedFile & { readonly blob: string },
+  onBytes: (bytes: number) => void,
+): Promise<{ readonly isWhole: boolean; readonly hadPart: boolean }> {
   // Not the name that the Python library has for it: that library may write there meanwhile.
   await using partial = await PartialFile.open(`${blob}.reatt.incomplete`, expected);
+  const hadPart = partial.size > 0;
   for (let attempt = 1; partial.size < expected.bytes; ) {
     const { size } = partial;
     try {
@@ -262,14 +284,7 @@ async function downloadBlob(
       await sleep(pause, undefined, { signal: source.stall.signal }).catch(() => {});
     }
   }
-  if (await partial.finish(blob)) return;
-  throw new InputError({
-    code: "ERR_REATT_NO_HUB",
-    where: `${hubName(source.model)}: ${path}`,
-    expected: `${expected.bytes} bytes with the hash ${expected.hash}`,
-    got: "another file",
-    remedy: "download it again",
-  });
+  return { isWhole: await partial.finish(blob), hadPart };
 }
 
 /** Requests the bytes that are missing, and appends them as they come. */

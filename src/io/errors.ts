@@ -135,6 +135,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   ENOSPC: "a full disk",
   ENOTDIR: "a file in place of a directory of the path",
   EROFS: "a read-only disk",
+  ESPIPE: "a pipe, which has no positions",
 };
 
 /** Describes a system error for the `got` part of an `InputError`: `ENOENT (no such file)`. */

@@ -4,12 +4,11 @@
  */
 
 import { constants } from "node:buffer";
-import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gunzip, gunzipSync, constants as zlib } from "node:zlib";
 import { InputError } from "./errors.ts";
 import { type JsonRecord, readJsonLines } from "./json-lines.ts";
-import { openFile } from "./open-file.ts";
+import { openFile, readOpened } from "./open-file.ts";
 import { parseJson } from "./parse-json.ts";
 import { decodeUtf8, isGzip, readErrorFrom } from "./text-file.ts";
 
@@ -68,7 +67,8 @@ async function readHead(file: string): Promise<Buffer> {
 
 async function readValue(file: string, signal?: AbortSignal): Promise<unknown> {
   try {
-    const bytes = await readFile(file, { signal });
+    const bytes = await readOpened(file);
+    signal?.throwIfAborted();
     const plain = isGzip(bytes)
       ? await promisify(gunzip)(bytes, { maxOutputLength: MAX_ARRAY_BYTES })
       : bytes;

@@ -1,12 +1,12 @@
 /** Loads a model: finds its folder, reads configuration and tokenizer, opens the retriever. */
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openReaderSession, type ReaderSession } from "../decoder/reader-session.ts";
 import { openRetriever } from "../encoder/open-retriever.ts";
 import { StateCache } from "../encoder/state-cache.ts";
 import { locateModel } from "../hub/locate-model.ts";
 import { Lifetime } from "../io/lifetime.ts";
+import { readOpened } from "../io/open-file.ts";
 import { readConfig } from "../model/config-file.ts";
 import { statesFingerprint } from "../model/fingerprint.ts";
 import { findWeights, openStored } from "../model/load-weights.ts";
@@ -28,7 +28,7 @@ export async function loadModel(
   await using stored = await openStored(folder, config);
   const weights = await findWeights(stored, config);
   const options: CompileOptions = { provider, threads, weights };
-  const retriever = await openRetriever(config, stored, await readFile(tokenizerFile), options);
+  const retriever = await openRetriever(config, stored, await readOpened(tokenizerFile), options);
   const { fingerprint } = retriever;
   const { pooling } = config.retrievalAttention;
   const reader = openedOnce(async () => {

@@ -180,6 +180,13 @@ test("a blob of the right size and another content is downloaded again", async (
   assert.is(readFileSync(join(found, "spiece.model"), "utf8"), "pieces");
 });
 
+test("a part of another file is downloaded again at once", async () => {
+  const blobs = blobFolder(newCache());
+  mkdirSync(blobs, { recursive: true });
+  writeFileSync(join(blobs, `${HASH}.reatt.incomplete`), Buffer.alloc(1_000, 7));
+  assert.ok(isModel(await locateModel(NAME)));
+});
+
 test("a time limit that is no number", async () => {
   for (const bad of ["x", "0", "-1", "1e9"])
     assert.match(await refusal(bad), /^HF_HUB_DOWNLOAD_TIMEOUT: expected a number of seconds/);

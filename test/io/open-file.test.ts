@@ -1,5 +1,7 @@
 /** Files that are dropped while they are open. */
 
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readlinkSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +11,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { chunksOf, openFile } from "../../src/io/open-file.ts";
+import { chunksOf, openFile, readOpened } from "../../src/io/open-file.ts";
 
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
@@ -87,6 +89,16 @@ onLinux("a file that is closed twice, or closed and then dropped", async () => {
   await collectAll();
   assert.is(openDescriptors(), 0);
   assert.equal(warnings, []);
+});
+
+test("a pipe that nobody writes is empty, and one with a slow writer is read to its end", async () => {
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  assert.is((await readOpened(pipe)).length, 0);
+  const writer = spawn("sh", ["-c", `sleep 0.3; (echo a; sleep 0.3; echo b) > ${pipe}`]);
+  const end = once(writer, "exit");
+  assert.is((await readOpened(pipe)).toString(), "a\nb\n");
+  await end;
 });
 
 test.run();

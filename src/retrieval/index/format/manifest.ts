@@ -55,11 +55,11 @@
  * segments. A reader rejects an unknown codec or version.
  */
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
 import { InputError, isMissing } from "../../../io/errors.ts";
+import { readOpened } from "../../../io/open-file.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
 import { POOLINGS, type Pooling } from "../../../model/config.ts";
 import { type PruningRule, pruningWeights } from "../../../model/token-pruning.ts";
@@ -272,11 +272,11 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
  */
 export async function findManifest(directory: string): Promise<Manifest | undefined> {
   const path = manifestPath(directory);
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
+  const bytes = await readOpened(path).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw readingErrorFrom(error, path);
   });
-  return text === undefined ? undefined : parseManifest(path, text);
+  return bytes && parseManifest(path, bytes.toString("utf8"));
 }
 
 /**
