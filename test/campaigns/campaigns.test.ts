@@ -7,6 +7,7 @@ import { NO_FAILURE, outputOf } from "./output-of.ts";
 const COUNTS: Readonly<Record<string, number>> = {
   "power-cuts": 300,
   "hostile-http": 150,
+  "hostile-hub": 20,
   "bit-flips": 200,
   "writer-kills": 100,
   "training-kills": 5,
