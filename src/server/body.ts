@@ -39,6 +39,8 @@ export class BodyReader {
   async json(c: Context<Env>): Promise<unknown> {
     if (!/^application\/json\s*(;|$)/i.test(c.req.header("Content-Type") ?? ""))
       throw new ApiError("unsupported_media_type", "send Content-Type: application/json");
+    if ((c.req.header("Content-Encoding") ?? "identity").toLowerCase() !== "identity")
+      throw new ApiError("unsupported_media_type", "send the body without Content-Encoding");
     const bytes = await this.#read(c);
     try {
       const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -216,6 +216,8 @@ test("wrong paths, methods, types and sizes", async () => {
   assert.equal((await errorOf(wrong)).slice(0, 2), [405, "method_not_allowed"]);
   const text = await ask("/v1/answer", { question: "x" }, { "Content-Type": "text/plain" });
   assert.equal((await errorOf(text)).slice(0, 2), [415, "unsupported_media_type"]);
+  const packed = await ask("/v1/answer", { question: "x" }, { "Content-Encoding": "gzip" });
+  assert.equal((await errorOf(packed)).slice(0, 2), [415, "unsupported_media_type"]);
   const large = Buffer.alloc(8_000_001, " ");
   const chunked = new ReadableStream({
     start(controller) {
