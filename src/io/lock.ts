@@ -123,7 +123,7 @@ async function takeTurn(place: string, signal: AbortSignal | undefined): Promise
   turns.set(place, last);
   last.then(() => turns.get(place) === last && turns.delete(place));
   try {
-    await (signal ? Promise.race([earlier, abortOf(signal)]) : earlier);
+    await orAborted(earlier, signal);
     return end;
   } catch (error) {
     end();
@@ -131,12 +131,20 @@ async function takeTurn(place: string, signal: AbortSignal | undefined): Promise
   }
 }
 
-const abortOf = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
+/** Waits for `work`. @throws the reason of `signal` if it aborts before that */
+async function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  let abort = (): void => {};
+  const aborted = new Promise<void>((_, reject) => {
+    abort = () => reject(signal!.reason);
   });
+  signal?.addEventListener("abort", abort);
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
 
 /**
  * Locks `directory` as soon as no other writer is alive.

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { readFileSync } from "node:fs";
 import { readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -64,6 +64,15 @@ test("names another process, and waits for it as long as it should", async () =>
   await rm(join(directory.path, other));
   await using lock = await waiting;
   await lock.assertHeld();
+});
+
+test("leaves no listener on a signal that many calls share", async () => {
+  await using directory = await temporary();
+  const { signal } = new AbortController();
+  for (let call = 0; call < 3; call++) {
+    await using _ = await lockDirectory(directory.path, { signal });
+  }
+  assert.is(getEventListeners(signal, "abort").length, 0);
 });
 
 test("reports a lost lock", async () => {
