@@ -47,9 +47,10 @@ export function windowsOf(
   const parts = sentences(text).flatMap((sentence) =>
     partsOf(sentence, room, ({ start, end }) => count(text.slice(start, end)), text),
   );
-  return packed(parts, room).map(({ start, end }) => {
+  const windows = packed(parts, room).map(({ start, end }) => {
     return { title: short, text: text.slice(start, end), start };
   });
+  return windows.length > 0 ? windows : whole; // a title alone
 }
 
 /** The words of a title for which there is room. */

@@ -20,6 +20,13 @@ test("a passage within the limit is one window", () => {
   assert.ok(windowsOf(tokenizer, LONG, limit - 1).length > 1);
 });
 
+test("a long title without a text is one window", () => {
+  for (const text of ["", " \n "]) {
+    const passage = { title: "A title of many words ".repeat(20), text };
+    assert.equal(windowsOf(tokenizer, passage, 32), [{ ...passage, start: 0 }]);
+  }
+});
+
 test("windows have whole sentences; the last one of a window begins the next", () => {
   const windows = windowsOf(tokenizer, LONG, 128);
   for (const [i, { title, text, start }] of windows.entries()) {
