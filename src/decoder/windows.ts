@@ -60,9 +60,23 @@ export async function chooseWindows(
   const best = new Map(ranked.toReversed().map((i) => [all[i]!.owner, i]));
   const chosen = new Set([...best.values()]);
   for (const i of ranked) if (chosen.size < most) chosen.add(i);
-  for (const [i, { owner, passage }] of all.entries())
-    if (!chosen.has(i)) unread[owner]! += tokenizer.encode(passage.text).length;
+  for (const [i, window] of all.entries()) {
+    const next = chosen.has(i + 1) ? all[i + 1] : undefined;
+    if (!chosen.has(i))
+      unread[window.owner]! += tokenizer.encode(ownText(window, all[i - 1], next)).length;
+  }
   return { windows: all.filter((_, i) => chosen.has(i)), unread };
+}
+
+/** The text of a window that is not a part of the window before it, or of the one that follows. */
+function ownText(
+  { owner, start, passage: { text } }: ReadWindow,
+  before: ReadWindow | undefined,
+  next: ReadWindow | undefined,
+): string {
+  const from = before?.owner === owner ? before.start + before.passage.text.length - start : 0;
+  const to = next?.owner === owner ? next.start - start : text.length;
+  return text.slice(Math.max(0, from), to);
 }
 
 function divided(

@@ -1,0 +1,39 @@
+/** Which windows of long passages are read, and how many tokens are not. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { chooseWindows } from "../../src/decoder/windows.ts";
+import { loadTokenizer } from "../../src/text/tokenizer.ts";
+
+const tokenizer = await loadTokenizer("models/reatt-mini/spiece.model");
+const SENTENCES = Array.from({ length: 80 }, (_, i) => `Sentence ${i} is about a river and a sea.`);
+const LONG = { id: "rivers", title: "Rivers", text: SENTENCES.join(" ") };
+const SHORT = { id: "lion", title: "Lion", text: "The lion lives in Africa." };
+
+/** Chooses with the scores of windows by their position. */
+const choose = (scoreOf: (window: number) => number) =>
+  chooseWindows(tokenizer, [{ passage: LONG }, { passage: SHORT }], 64, async (windows) =>
+    windows.map((_, i) => scoreOf(i)),
+  );
+
+test("ten windows are read, and one of each passage among them", async () => {
+  const { windows } = await choose((window) => -window); // the short passage is last
+  assert.is(windows.length, 10);
+  assert.equal(
+    windows.map(({ owner }) => owner),
+    [...Array(9).fill(0), 1],
+  );
+});
+
+test("a sentence of two windows counts as read if one of them is", async () => {
+  for (const scoreOf of [(i: number) => -i, (i: number) => i, (i: number) => i % 2]) {
+    const { windows, unread } = await choose(scoreOf);
+    const read = windows.map(({ passage }) => passage.text).join(" ");
+    const missed = SENTENCES.filter((sentence) => !read.includes(sentence));
+    assert.ok(missed.length > 0);
+    const tokens = missed.map((sentence) => tokenizer.encode(sentence).length);
+    assert.equal(unread, [tokens.reduce((sum, own) => sum + own, 0), 0]);
+  }
+});
+
+test.run();
