@@ -142,9 +142,11 @@ export async function rerank<P extends PassageInput>(
   const options = { maxPassageTokens, signal };
   const scores = await scorePassages(model, tokenize(model, question), passages, options);
   const scoreOf = calibratedScore(model.config.scoreCalibration, undefined);
-  const best = Math.max(...scores);
-  const scored = passages.map((passage, i) => ({ ...passage, score: scoreOf(scores[i]!, best) }));
-  return scored.sort((a, b) => b.score - a.score).slice(0, topK);
+  // By the scores themselves: probabilities near 0 or 1 can be equal where scores are not.
+  const order = [...scores.keys()].sort((a, b) => scores[b]! - scores[a]!);
+  const best = scores[order[0]!]!;
+  const toRanked = (i: number) => ({ ...passages[i]!, score: scoreOf(scores[i]!, best) });
+  return order.slice(0, topK).map(toRanked);
 }
 
 /** Why the passage `id` of an index has its score for a question. */
