@@ -61,5 +61,10 @@ export async function storeCalibration(
     where: "fitted",
     remedy: "take them from fitCalibration and fitScoreCalibration",
   });
-  await storeInConfig(folder, fitted, out);
+  const { calibration, scoreCalibration } = fitted;
+  await storeInConfig(
+    folder,
+    { ...(calibration && { calibration }), ...(scoreCalibration && { scoreCalibration }) },
+    out,
+  );
 }
