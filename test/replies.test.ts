@@ -5,6 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError, ReAtt, storeCalibration } from "../src/index.ts";
 import { windowsOf } from "../src/text/windows.ts";
+import { calibrationOf } from "./support/calibration.ts";
 import { tinyConfig } from "./support/tiny-model.ts";
 import { makeTinyModel, temporaryFolder } from "./support/training.ts";
 
@@ -154,6 +155,32 @@ test("a score is a probability in the order of what ranks; explain shows both", 
     assert.is((await model.retrieve(question, index, { hybrid, minScore: 0 })).length, 3);
   }
   for (const { score } of await model.rerank(question, PASSAGES)) assert.ok(score > 0 && score < 1);
+});
+
+test("rerank keeps the order of scores whose probabilities are equal", async () => {
+  const question = "Who patented a steam engine?";
+  const scoreCalibration = { similarity: { intercept: 100, best: 0, behind: 1 } };
+  await storeCalibration(at("model"), { scoreCalibration }, at("certain"));
+  await using certain = await ReAtt.load(at("certain"));
+  await using model = await ReAtt.load(at("model"));
+  const expected = (await model.rerank(question, PASSAGES)).map(({ id }) => id);
+  for (const passages of [PASSAGES, PASSAGES.toReversed()]) {
+    const ranked = await certain.rerank(question, passages);
+    assert.equal(
+      ranked.map(({ id, score }) => [id, score]),
+      expected.map((id) => [id, 1]),
+    );
+  }
+});
+
+test("storeCalibration keeps the calibration that is not given, also as undefined", async () => {
+  const scoreCalibration = { similarity: { intercept: 0, best: 1, behind: 1 } };
+  await storeCalibration(at("model"), { scoreCalibration }, at("kept"));
+  const calibration = calibrationOf(0, { margin: 1 });
+  // @ts-expect-error JavaScript can give undefined
+  await storeCalibration(at("kept"), { calibration, scoreCalibration: undefined });
+  await using model = await ReAtt.load(at("kept"));
+  assert.equal(model.config.scoreCalibration, scoreCalibration);
 });
 
 test.run();

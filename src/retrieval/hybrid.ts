@@ -219,11 +219,16 @@ export async function hybridScores(
   const known = new Map<number, number>();
   for (const [i, ordinal] of dense.ordinals.entries()) known.set(ordinal, dense.scores[i]!);
   for (const [i, ordinal] of onlyLexical.entries()) known.set(ordinal, otherDense[i]!);
-  const ordinals = Uint32Array.of(...lexical.ordinals, ...onlyDense);
+  const ordinals = new Uint32Array(lexical.ordinals.length + onlyDense.length);
+  ordinals.set(lexical.ordinals);
+  ordinals.set(onlyDense, lexical.ordinals.length);
+  const words = new Float64Array(ordinals.length);
+  words.set(lexical.scores);
+  words.set(otherLexical, lexical.scores.length);
   const terms = Math.max(1, bm25.analyser.terms(text).length);
   return {
     ordinals,
-    lexical: Float64Array.of(...lexical.scores, ...otherLexical).map((score) => score / terms),
+    lexical: words.map((score) => score / terms),
     dense: Float64Array.from(ordinals, (ordinal) => known.get(ordinal)!),
   };
 }

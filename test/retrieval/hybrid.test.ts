@@ -56,6 +56,28 @@ test("an example worked by hand", async () => {
   assert.equal(combineScores(found, 0, 2), ranking({ a: 12, b: 10 }));
 });
 
+test("a union can have more passages than a call can have arguments", async () => {
+  const count = 200_000;
+  const ordinals = Uint32Array.from({ length: count }, (_, i) => i);
+  const all = { ordinals, scores: Float64Array.from(ordinals) };
+  const index = { scores: async () => new Float64Array() };
+  const bm25 = {
+    analyser: { languages: [], terms: termsOf },
+    score: () => Float64Array.of(0.5),
+  };
+  const dense = { ordinals: ordinals.map((i) => i + 1), scores: all.scores };
+  const lists = {
+    lexical: { ordinals: ordinals.subarray(1), scores: all.scores.subarray(1) },
+    dense,
+  };
+  const question = { text: "what?", vectors: Float32Array.of(1) };
+  const found = await hybridScores(index, bm25, question, lists);
+  assert.equal(
+    [found.ordinals.length, found.ordinals.at(-1), found.lexical.at(-1)],
+    [count, count, 0.5],
+  );
+});
+
 /** An index and a BM25 of given scores; the index estimates scores with an error. */
 function withScores(lexical: readonly number[], dense: readonly number[]) {
   const best = (scores: readonly number[], count: number) =>
