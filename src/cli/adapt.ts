@@ -48,7 +48,7 @@ const plannedSeconds = ({ minutes, seconds }: AdaptationPlan): number =>
   minutes === undefined ? seconds : 60 * minutes;
 
 const hybridLine = ({ lambda }: HybridWeights): string =>
-  `Hybrid search: lambda ${lambda}; reatt answer and reatt retrieve --hybrid rank so`;
+  `Hybrid search: lambda ${lambda}; reatt answer and reatt retrieve rank so`;
 
 /** Questions shown on the command line. The report has more. */
 const SHOWN_SAMPLES = 3;

@@ -50,16 +50,19 @@ export async function* filesOf(
   });
   // while the first index is built, its files do not tell what it is
   const leftOut = index === undefined ? undefined : await realpath(index).catch(() => undefined);
-  const outer = patterns.ignore ? [{ folder: "", rules: ignore().add([...patterns.ignore]) }] : [];
   const included = patterns.include && ignore().add([...patterns.include]);
-  for await (const entry of below({ root: top, leftOut }, "", outer))
-    if (!included || included.ignores(entry.name)) yield entry;
+  const ignored = ignore().add([...(patterns.ignore ?? [])]);
+  yield* below({ root: top, leftOut, included, ignored }, "", []);
 }
 
 interface Tree {
   readonly root: string;
   /** The path of a folder that is not read. */
   readonly leftOut: string | undefined;
+  /** Matches the files that are read. Undefined: all. */
+  readonly included: Ignore | undefined;
+  /** Counts more than the rules of any folder. */
+  readonly ignored: Ignore;
 }
 
 async function* below(
@@ -67,7 +70,7 @@ async function* below(
   folder: string,
   outer: readonly Rules[],
 ): AsyncGenerator<FolderEntry, void> {
-  const { root, leftOut } = tree;
+  const { root, leftOut, included, ignored } = tree;
   const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(
     (error: unknown) => {
       throw unreadable(join(root, folder), error);
@@ -75,13 +78,14 @@ async function* below(
   );
   if (isIndex(entries)) return;
   const rules = [...outer, ...(await rulesOf(root, folder))];
+  const all = [...rules, { folder: "", rules: ignored }];
   // not in the order of a language: it must be the same on every machine
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const name = folder + entry.name;
-    const isIgnored = isIgnoredBy(rules, entry.isDirectory() ? `${name}/` : name);
+    const isIgnored = isIgnoredBy(all, entry.isDirectory() ? `${name}/` : name);
     if (entry.name.startsWith(".") || isIgnored) continue;
     const path = join(root, name);
-    if (path === leftOut) continue;
+    if (path === leftOut || (included && !entry.isDirectory() && !included.ignores(name))) continue;
     if (isBeirQuestions(entries, entry)) {
       yield { path, name, problem: noDocuments(path) };
       continue;

@@ -90,7 +90,7 @@ function moduleLines(state: StateBlock, start: number, end: number, isSilent: bo
 }
 
 /** What a component shows beside its contents: the name of a tab, the title of a note. */
-const LABEL = /\s(?:label|title)=["']([^"']{1,200})["']/;
+const LABEL = /\s(?:label|title)=(?:"([^"]{1,200})"|'([^']{1,200})')/;
 
 /** A tag of a component, or one with an expression; its text is outside of it. */
 function jsxTag(state: StateInline, isSilent: boolean): boolean {
@@ -102,7 +102,7 @@ function jsxTag(state: StateInline, isSilent: boolean): boolean {
   if (!/^<\/?[A-Z_$>]/.test(tag) && !tag.includes("{")) return false; // HTML
   if (!isSilent) {
     const token = state.push("html_inline", "", 0);
-    const label = LABEL.exec(tag)?.[1];
+    const [, quoted, label = quoted] = LABEL.exec(tag) ?? [];
     token.content = label === undefined ? " " : ` ${state.md.utils.escapeHtml(label)}: `;
   }
   state.pos = end;

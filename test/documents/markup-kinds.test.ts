@@ -237,6 +237,15 @@ export const x = { a: 1 }
   );
 });
 
+test("mdx: a quoted label can have the other quotation mark", async () => {
+  const mdx = `<Note title="What's new">One.</Note>\n\n<Note title='A "b"'>Two.</Note>\n`;
+  const { passages } = await readOne("a.mdx", mdx);
+  assert.equal(
+    passages.map(({ text }) => text),
+    [`What's new: One.\n\nA "b": Two.`],
+  );
+});
+
 test("html: title, headings and lines", async () => {
   const page =
     "<title>T – S</title>\n<main>\n<h1>T</h1>\n<p>One\ntwo.</p>\n<h2>A</h2>\n<p>Three.</p></main>";

@@ -95,6 +95,7 @@ test("pdf: titles that say nothing give way to the largest line, else to the nam
     "untitled",
     "\\(anonymous\\)",
     "report.doc",
+    "",
     undefined,
   ]) {
     assert.is(await titleOf(large, useless), "Lions", useless);

@@ -1,10 +1,13 @@
 /** Readers of documents on valid, empty, damaged and hostile files. */
 
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { type FilePatterns, filesOf } from "../../src/documents/folder.ts";
 import { InputError } from "../../src/io/errors.ts";
 import { temporary } from "../retrieval/support.ts";
 import { docx, pdf, readAll, wordParagraph } from "./support.ts";
@@ -227,6 +230,43 @@ test("a folder: ignored, hidden and linked files, and files that no reader knows
   ]);
   assert.match(skipped["link.txt"]!, /got a symbolic link/);
   assert.match(skipped["c.png"]!, /got \.png/);
+});
+
+const namesOf = async (root: string, patterns: FilePatterns): Promise<string[]> => {
+  const names: string[] = [];
+  for await (const { name } of filesOf(root, undefined, patterns)) names.push(name);
+  return names;
+};
+
+test("patterns choose files; those to leave out count more than the rules of a folder", async () => {
+  const root = join(folder.path, "patterns");
+  await mkdir(join(root, "sub"), { recursive: true });
+  await writeFile(join(root, ".gitignore"), "no.md\n*.txt\n!a.txt\n");
+  for (const name of ["a.txt", "b.md", "no.md", "sub/c.md"]) await writeFile(join(root, name), "x");
+  assert.equal(await namesOf(root, {}), ["a.txt", "b.md", "sub/c.md"]);
+  assert.equal(await namesOf(root, { ignore: ["a.txt", "sub/"] }), ["b.md"]);
+  assert.equal(await namesOf(root, { include: ["*.md"] }), ["b.md", "sub/c.md"]);
+  assert.equal(await namesOf(root, { include: ["sub"], ignore: ["b.md"] }), ["sub/c.md"]);
+});
+
+test("a folder that cannot be read is reported whatever files are included", async () => {
+  const root = join(folder.path, "deep");
+  const part = "d".repeat(250);
+  const before = process.cwd();
+  await mkdir(root);
+  process.chdir(root);
+  for (let i = 0; i < 20; i++) {
+    mkdirSync(part); // until the path is longer than the system takes
+    process.chdir(part);
+  }
+  process.chdir(before);
+  try {
+    const [name, ...others] = await namesOf(root, { include: ["*.md"] });
+    assert.match(name!, /^(?:d{250}\/)+d{250}$/);
+    assert.equal(others, []);
+  } finally {
+    execFileSync("rm", ["-r", root]);
+  }
 });
 
 test("a folder without documents, and one that does not exist", async () => {

@@ -25,7 +25,7 @@ export async function* readPdf(file: SourceFile): AsyncGenerator<Document> {
     await file.budget.pause();
   }
   if (lost.size > 0) file.report(withoutMap(file.path, lost));
-  yield { title: (title && usefulTitle(title)) ?? heading ?? "", blocks };
+  yield { title: usefulTitle(title ?? "") ?? heading ?? "", blocks };
 }
 
 /** `12 characters on page 3, 4 on page 7`, of at most ten pages. */

@@ -52,6 +52,7 @@ export async function* measure(state: RunState): AsyncGenerator<TrainingEvent> {
   state.diverged = divergedParameter(parameters, step);
   if (state.diverged !== undefined) return;
   const measured = yield* measureParameters(state, set, parameters);
+  state.durations = measured.seconds;
   yield* addRecord(state, parameters, measured);
 }
 
@@ -61,6 +62,9 @@ export async function* measure(state: RunState): AsyncGenerator<TrainingEvent> {
  *
  * Real questions gain from them on most collections (docs/experiments/adaptation.md). Examples made
  * from documents, which most held-out ones are, gain less: all their words stand in a passage.
+ *
+ * The keys stay the same, so the index is that of the measurement before. What an index takes is
+ * known from that one.
  */
 export async function* tryTokenWeights(state: RunState): AsyncGenerator<TrainingEvent> {
   const { engine, data, set, records } = state;
@@ -89,7 +93,7 @@ interface Measured {
 async function* addRecord(
   state: RunState,
   parameters: Parameters,
-  { measurement, seconds, answered, replies }: Measured,
+  { measurement, answered, replies }: Measured,
   taken?: true,
 ): AsyncGenerator<TrainingEvent> {
   const { run, step, records, log } = state;
@@ -106,7 +110,6 @@ async function* addRecord(
   const shown = best || measurement.exactMatch ? answered : [];
   await log.evaluation(step, { measures, hybrid, replies }, shown, bestOf(records).step);
   yield { type: "evaluation", step, measures, hybrid, best };
-  state.durations = seconds;
 }
 
 /** Measures `parameters` as a model, with an index of the passages. */

@@ -93,6 +93,8 @@ test("they are the first step of the run if retrieval is better with them", asyn
 });
 
 const all = (value: number) => PASSAGES.map(() => value);
+/** What the measurement before took. */
+const DURATIONS = { measurement: 9, index: 6 };
 
 /** The events of the step that tries `weights`, and its run, which has measured `before`. */
 async function tryWeights(name: string, weights: Float32Array, before?: readonly number[]) {
@@ -109,7 +111,10 @@ async function tryWeights(name: string, weights: Float32Array, before?: readonly
     { bm25: () => buildBm25(PASSAGES) },
   );
   const parts = {
-    ...{ set, step: 0, log: { evaluation: async () => {} } },
+    set,
+    step: 0,
+    durations: DURATIONS,
+    log: { evaluation: async () => {} },
     run: { out, model, config, batch: { maxPassageTokens: 60 }, device: {} },
     engine: {
       parameters: async () => states,
@@ -137,6 +142,7 @@ test("they are left out if retrieval is clearly worse, and taken if it is about 
   for (const { types, restarted, run } of [good, same]) {
     assert.ok(types.includes("evaluation"));
     assert.equal([restarted.length, run.step], [1, 1]);
+    assert.equal(run.durations, DURATIONS); // this one reused the index
     assert.equal([...restarted[0]!.get(TOKEN_WEIGHTS)!], [...counted]);
     assert.is(run.records.at(-1)!.taken, true);
   }
