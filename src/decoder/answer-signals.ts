@@ -17,8 +17,8 @@ interface ReadPassage extends Pick<PassageInput, "title" | "text"> {
 export interface Match {
   /** The retrieval scores of the passages that were read. */
   readonly similarities: readonly number[];
-  /** The retrieval score of the next passage, which was found but not read, and is no copy. */
-  readonly next?: number | undefined;
+  /** The next passage, which was found but not read, with its retrieval score. */
+  readonly next?: { readonly text: string; readonly similarity: number } | undefined;
 }
 
 export function answerSignals(
@@ -47,13 +47,14 @@ export function answerSignals(
 
 /** A copy of the best passage does not compete with it. */
 function matchSignals(
-  { similarities, next = -Infinity }: Match,
+  { similarities, next }: Match,
   passages: readonly ReadPassage[],
 ): Pick<AnswerSignals, "similarity" | "lead"> {
   const similarity = Math.max(...similarities);
   const { text } = passages[similarities.indexOf(similarity)]!;
   const others = similarities.filter((_, i) => passages[i]!.text !== text);
-  const second = Math.max(...others, next);
+  if (next && next.text !== text) others.push(next.similarity);
+  const second = Math.max(...others);
   return { similarity, lead: Number.isFinite(second) ? similarity - second : undefined };
 }
 

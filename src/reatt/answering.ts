@@ -46,13 +46,13 @@ export function answers(
   });
   const passagesOf = async (batch: readonly TokenizedQuestion[]) =>
     (await find(model, batch, index, request)).map((found): ToRead<Hit> => {
-      const similarities = found.map(({ similarity }) => similarity!);
-      const isCopy = found[topK]?.passage.text === found[0]?.passage.text;
+      const toRead = found.slice(0, topK);
+      const next = found[topK];
       return {
-        passages: found.slice(0, topK).map(readable),
+        passages: toRead.map(readable),
         match: {
-          similarities: similarities.slice(0, topK),
-          next: isCopy ? undefined : similarities[topK],
+          similarities: toRead.map(({ similarity }) => similarity!),
+          next: next && { text: next.passage.text, similarity: next.similarity! },
         },
       };
     });
