@@ -86,7 +86,7 @@ export const RERANK = {
 
 export interface RerankOptions extends Given<typeof SIGNAL>, Given<typeof RERANK> {}
 
-/** Options of `answer`. It truncates passages as the index does. */
+/** Options of `answer`. Passages are as long as in the index; longer ones are read in windows. */
 export const ANSWER = {
   ...RETRIEVE_OPTIONS,
   /** Number of passages to read. Default: that of the model (`answer_passages`), else 10. */
@@ -95,7 +95,7 @@ export const ANSWER = {
   onText: READ_OPTIONS.onText,
 };
 
-/** All options of `retrieve` and of `read`. `answer` truncates passages as the index does. */
+/** All options of `retrieve` and of `read`, but the length of passages, which the index has. */
 export interface AnswerOptions
   extends Omit<RetrieveOptions, "topK">,
     Given<typeof ANSWER_OPTIONS>,
