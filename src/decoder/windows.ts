@@ -28,7 +28,7 @@ export interface ReadWindow extends PassageToRead<PassageInput> {
 export interface ReadWindows {
   /** In the order of the passages. */
   readonly windows: readonly ReadWindow[];
-  /** For each passage, the number of its tokens in windows that are not read. */
+  /** For each passage, the number of its tokens that stand in no window that is read. */
   readonly unread: readonly number[];
 }
 
@@ -52,7 +52,10 @@ export async function chooseWindows(
   scoresOf: (passages: readonly PassageInput[]) => Promise<readonly number[]>,
 ): Promise<ReadWindows> {
   const all = passages.flatMap((own, owner) => divided(tokenizer, own, owner, maxTokens));
-  const unread = passages.map(() => 0);
+  const unread = passages.map(({ passage: { title = "" } }, own) => {
+    const read = all.find(({ owner }) => owner === own)!.passage.title ?? "";
+    return tokenizer.encode(title.slice(read.length)).length;
+  });
   const most = Math.max(passages.length, PASSAGES_READ);
   if (all.length <= most) return { windows: all, unread };
   const scores = await scoresOf(all.map(({ passage }) => passage));
@@ -86,7 +89,8 @@ function divided(
   maxTokens: number,
 ): ReadWindow[] {
   const parts = windowsOf(tokenizer, found.passage, maxTokens);
-  if (parts.length === 1) return [{ ...found, owner, start: 0 }];
+  if (parts[0]!.text === found.passage.text && parts[0]!.title === (found.passage.title ?? ""))
+    return [{ ...found, owner, start: 0 }];
   return parts.map(({ title, text, start }) => {
     return { passage: { id: found.passage.id, title, text }, score: found.score, owner, start };
   });

@@ -36,4 +36,14 @@ test("a sentence of two windows counts as read if one of them is", async () => {
   }
 });
 
+test("a text behind a long title is read; the end of the title is not, and counts", async () => {
+  const passage = { id: "long", title: "A title of many words. ".repeat(30), text: SHORT.text };
+  const { windows, unread } = await chooseWindows(tokenizer, [{ passage }], 64, async () => []);
+  const [{ title = "", text }] = windows.map((window) => window.passage) as [typeof passage];
+  assert.is(text, SHORT.text);
+  assert.ok(passage.title.startsWith(title));
+  assert.equal(unread, [tokenizer.encode(passage.title.slice(title.length)).length]);
+  assert.ok(unread[0]! > 0);
+});
+
 test.run();
