@@ -121,7 +121,7 @@ export const PART_SETTINGS = {
     group: TRAINING,
   }),
   /**
-   * Temperature of the learned weights of the heads (ReAtt, section 2.3): training finds the head
+   * Temperature of the learned weights of the heads (ReAtt, section 2.2): training finds the head
    * that retrieves. Default: no weights; the head of `config.json` retrieves. If it names none, and
    * the model has weights, `distillation_tau` of `config.json`.
    */

@@ -34,7 +34,7 @@ import { TRAIN_OPTIONS } from "../options/train-options.ts";
 export interface PruningTrainingResult {
   /** Folder of the model with the layer. */
   readonly folder: string;
-  /** Questions, passages and tokens that the layer learned from. */
+  /** Questions that the layer learned from. */
   readonly questions: number;
   /** Passages that the layer learned from. */
   readonly passages: number;

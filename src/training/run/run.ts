@@ -23,7 +23,7 @@ import type { RunPlan } from "./checkpoint.ts";
 import { haveSameVectors, trainedConfig } from "./trained-config.ts";
 
 export interface RunBatch extends Resolved<typeof BATCH_SETTINGS> {
-  /** Whether one of the candidates is an empty passage (REALM, section 3.3). */
+  /** Whether one of the candidates is an empty passage (REALM, section 3.4). */
   readonly nullPassage: boolean;
 }
 
