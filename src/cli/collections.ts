@@ -110,4 +110,10 @@ export const describeConfig = ({ file, collections }: Config): string =>
       const others = model === undefined ? "" : `, model ${model}`;
       return `  ${name}: reads ${path}, writes ${index}${others}`;
     }),
-  ].join("\n");
+  ]
+    .map(printable)
+    .join("\n");
+
+/** A line without characters that move the cursor, hide text or change its direction. */
+export const printable = (line: string): string =>
+  line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");

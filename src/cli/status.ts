@@ -7,7 +7,7 @@ import { indexInfo } from "../retrieval/index/maintain/info.ts";
 import { compareFolder } from "../sync/compare.ts";
 import { readRecord } from "../sync/record.ts";
 import { named } from "./collection-values.ts";
-import { type Collection, findConfig } from "./collections.ts";
+import { type Collection, findConfig, printable } from "./collections.ts";
 import { defineCommand } from "./command.ts";
 import { JSON_LINES } from "./file-options.ts";
 import { checkAccepted } from "./trust.ts";
@@ -84,5 +84,5 @@ function describe({ name, description, path, indexed, changed, removed, failed }
       : `  new or changed: ${changed}, gone: ${removed}; run reatt sync ${name}`,
   );
   for (const [file, problem] of Object.entries(failed)) lines.push(`  failed: ${file}: ${problem}`);
-  return `${lines.join("\n")}\n`;
+  return `${lines.map(printable).join("\n")}\n`;
 }

@@ -11,7 +11,7 @@ import type { ReAtt, SyncOptions } from "../reatt.ts";
 import type { SyncProgress, SyncResult } from "../sync/sync.ts";
 import { startBuildProgress } from "./build-progress.ts";
 import { named } from "./collection-values.ts";
-import { findConfig } from "./collections.ts";
+import { findConfig, printable } from "./collections.ts";
 import { defineCommand } from "./command.ts";
 import { describeSkipped } from "./corpus.ts";
 import { JSON_LINES, MODEL } from "./file-options.ts";
@@ -181,8 +181,8 @@ function reportAndContinue(error: unknown): void {
 }
 
 function describe({ changes, unchanged }: SyncResult): string {
-  const lines = changes.map(
-    ({ change, file, passages }) => `${change} ${file}, passages: ${passages}`,
+  const lines = changes.map(({ change, file, passages }) =>
+    printable(`${change} ${file}, passages: ${passages}`),
   );
   const count = (kind: string) => changes.filter(({ change }) => change === kind).length;
   const counts = ["added", "replaced", "deleted"].map((kind) => `${count(kind)} ${kind}`);

@@ -80,6 +80,19 @@ test("commands take the name of a collection, also below the folder of the file"
   process.chdir("..");
 });
 
+test("no character of the file or of a name can change what the terminal shows", async () => {
+  await mkdir("marked");
+  await writeFile(join("marked", "a\u001b[2K.md"), "# Ant\n\nThe ant is small.\n");
+  await writeFile(join("marked", "b\u001b[2K.json"), "{bad");
+  const hidden = { path: "marked", description: "x\u001b[8m", model: "y\u202e\r" };
+  await writeFile(config, JSON.stringify({ collections: { hidden } }));
+  const shown = [await ok("init", "--yes"), await ok("sync", ...MODEL), await ok("status")];
+  assert.match(shown[0]!, /hidden: reads .*marked, writes .*, model .*y/);
+  assert.match(shown[1]!, /added a.*\.md/);
+  assert.match(shown[2]!, /hidden: x.*failed: b/s);
+  for (const text of shown) assert.not.match(text.replaceAll("\n", ""), /[\p{Cc}\p{Cf}]/u);
+});
+
 test("a file with mistakes is one line", async () => {
   for (const [text, message] of [
     ["{", /JSON/],
