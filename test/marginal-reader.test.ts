@@ -17,7 +17,7 @@ import {
   ReAtt,
   storeCalibration,
 } from "../src/index.ts";
-import { readConfig } from "../src/model/config-file.ts";
+import { readConfig, writeConfig } from "../src/model/config-file.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../src/text/prompts.ts";
 import { runCaptured } from "./cli/support.ts";
@@ -30,6 +30,8 @@ const folderOfModel = await temporary();
 const MODEL = join(folderOfModel.path, "model");
 test.after(async () => folderOfModel[Symbol.asyncDispose]());
 await convertModel("models/reatt-mini", { out: MODEL, precision: "fp32" });
+// Without a calibration of scores, rerank gives retrieval scores.
+await writeConfig(MODEL, { ...(await readConfig(MODEL)), scoreCalibration: undefined }, MODEL);
 const NULL = { id: "null", title: "", text: "" };
 const PASSAGES: Passage[] = [
   { id: "watt", title: "James Watt", text: "James Watt patented a steam engine in 1769." },
