@@ -64,7 +64,7 @@ export type {
 export { type ConvertOptions, convertModel } from "./model/convert.ts";
 export type { HybridScale, ScoreCalibration, ScoreCurve } from "./model/score-calibration.ts";
 export type { Stack } from "./model/stack.ts";
-export { storeCalibration } from "./model/store-calibration.ts";
+export { type FittedCalibrations, storeCalibration } from "./model/store-calibration.ts";
 export type { PruningRule, TokenPruning } from "./model/token-pruning.ts";
 export {
   type AddOptions,

@@ -61,7 +61,7 @@ import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import { PHRASE_OPTIONS } from "./retrieval/search-phrases.ts";
 import { checkModel } from "./retrieval/searching-model.ts";
 import type { SyncResult } from "./sync/sync.ts";
-import type { Passage, PassageInput } from "./text/passage.ts";
+import type { PassageInput } from "./text/passage.ts";
 import type { Tokenizer } from "./text/tokenizer.ts";
 
 export type {
@@ -323,10 +323,10 @@ export class ReAtt implements AsyncDisposable {
   ): Promise<TokenIndex> {
     const settings = resolveOptions(SYNC, options);
     if (typeof source === "string") checkPath(source, "source");
-    const given = typeof source === "string" ? source : checkedPassages(source);
+    const checked = typeof source === "string" ? source : checkedPassages(source);
     return this.#model.lifetime.use(async () => {
       const { bringUpToDate } = await import("./reatt/indexing.ts");
-      await bringUpToDate(this.#model, given, settings);
+      await bringUpToDate(this.#model, checked, settings);
       return openIndex(settings.directory, {}, this.#model.searching);
     });
   }
@@ -537,7 +537,7 @@ export class ReAtt implements AsyncDisposable {
    */
   async explain(
     question: string,
-    hit: Pick<Passage, "id">,
+    hit: { readonly id: string },
     index: TokenIndex,
   ): Promise<Explanation> {
     checkQuestion(question);

@@ -9,7 +9,12 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { checkLoadedModel, checkObject, checkOpenIndex } from "../options/arguments.ts";
+import {
+  checkLoadedModel,
+  checkObject,
+  checkOpenIndex,
+  checkQuestion,
+} from "../options/arguments.ts";
 import type { Hit, ReAtt, RetrieveOptions } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 
@@ -56,7 +61,7 @@ export interface RerankingModel {
  *
  * @throws {InputError} if there is no model
  */
-export function rerankingModel(model: Pick<ReAtt, "rerank" | "folder">): RerankingModel {
+export function rerankingModel(model: ReAtt): RerankingModel {
   checkLoadedModel(model, ["rerank"]);
   return {
     specificationVersion: "v3",
@@ -111,6 +116,12 @@ function jsonOf(document: object, where: string): string {
   }
 }
 
+/** Options of `searchTool`: those of `retrieve`, and what the tool is for. */
+export interface SearchToolOptions extends RetrieveOptions {
+  /** What a model reads about the tool. Default: that it searches the documents of the user. */
+  readonly description?: string;
+}
+
 /** Source: `Tool` of `@ai-sdk/provider-utils`. */
 export interface SearchTool {
   readonly description: string;
@@ -151,22 +162,23 @@ const DESCRIPTION = "Finds passages of the user's documents that answer a questi
  * ```
  */
 export function searchTool(
-  model: Pick<ReAtt, "retrieve">,
+  model: ReAtt,
   index: TokenIndex,
-  given: RetrieveOptions & { description?: string } = {},
+  options: SearchToolOptions = {},
 ): SearchTool {
   checkLoadedModel(model, ["retrieve"]);
   checkOpenIndex(index, ["searchBatch"]);
-  checkObject(given, "options", "an object");
-  const { description = DESCRIPTION, ...options } = given;
+  checkObject(options, "options", "an object");
+  const { description = DESCRIPTION, ...search } = options;
   return {
     description,
     inputSchema: z.object({ question: z.string().describe("a question or key words") }),
     execute: async (input, call) => {
       checkObject(input, "input", "{ question }");
       const { question } = input;
+      checkQuestion(question);
       const signal = call?.abortSignal;
-      return model.retrieve(question, index, { topK: TOOL_PASSAGES, ...options, signal });
+      return model.retrieve(question, index, { topK: TOOL_PASSAGES, ...search, signal });
     },
   };
 }

@@ -13,7 +13,7 @@ import type { TokenIndex } from "../retrieval/search/token-index.ts";
 
 export interface ReattRetrieverInput extends BaseRetrieverInput {
   /** A loaded model. */
-  readonly model: Pick<ReAtt, "retrieve">;
+  readonly model: ReAtt;
   /** An open index of the model. */
   readonly index: TokenIndex;
   /** The number of documents, as in other retrievers. Default 4. */

@@ -18,6 +18,14 @@ const fittedFile = z
   )
   .refine((given) => Object.values(given).some((own) => own !== undefined), EXPECTED);
 
+/** What `storeCalibration` stores: one of the two, or both. */
+export interface FittedCalibrations {
+  /** That of answers, from `fitCalibration`. Default: the one that the model has. */
+  readonly calibration?: AnswerCalibration;
+  /** That of the scores of passages, from `fitScoreCalibration`. Default: as above. */
+  readonly scoreCalibration?: ScoreCalibration;
+}
+
 /**
  * Writes calibrations to `config.json`, in one step: that of answers, which training and adaptation
  * keep if they leave all weights as they are that reading uses, and that of the scores of passages,
@@ -49,10 +57,7 @@ const fittedFile = z
  */
 export async function storeCalibration(
   folder: string,
-  fitted: {
-    readonly calibration?: AnswerCalibration;
-    readonly scoreCalibration?: ScoreCalibration;
-  },
+  fitted: FittedCalibrations,
   out: string = folder,
 ): Promise<void> {
   checkPath(folder, "folder");

@@ -92,6 +92,7 @@ test("wrong arguments: one line", async () => {
     [() => searchTool(model, any("index")), /^index: expected an open index, got 'index'/],
     [() => searchTool(model, index, any(null)), /^options: expected an object, got null/],
     [() => searchTool(model, index).execute(any(undefined)), /^input: expected \{ question \}/],
+    [() => searchTool(model, index).execute(any({ question: [query] })), /^question: expected a q/],
   ] as const) {
     const error = await (async () => run())().catch((reason: unknown) => reason);
     assert.instance(error, InputError);

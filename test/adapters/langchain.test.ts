@@ -93,7 +93,7 @@ test("it returns four documents unless k says otherwise, and refuses unknown opt
       return [];
     },
   };
-  const any = counting as unknown as Pick<ReAtt, "retrieve">;
+  const any = counting as unknown as ReAtt;
   for (const given of [{}, { k: 7 }, { retrieve: { topK: 9 } }])
     await new ReattRetriever({ model: any, index, ...given }).invoke(QUESTION);
   assert.equal(counts, [4, 7, 9]);
@@ -110,7 +110,7 @@ test("it returns four documents unless k says otherwise, and refuses unknown opt
 test("metadata of the user is kept, whatever its names", async () => {
   const metadata = { score: "A+", title: "mine", document: "own" };
   const hit = { id: "1", title: "Its title", text: "text", score: 0.5, document: "d", metadata };
-  const found = { retrieve: async () => [hit] } as unknown as Pick<ReAtt, "retrieve">;
+  const found = { retrieve: async () => [hit] } as unknown as ReAtt;
   const [document] = await new ReattRetriever({ model: found, index }).invoke(QUESTION);
   assert.equal(document!.metadata, metadata);
 });
