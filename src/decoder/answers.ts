@@ -111,6 +111,9 @@ export interface Reply<P extends PassageInput> {
   readonly times: { readonly retrieve: number; readonly read: number };
 }
 
+/** A reply before the time of its batch is known. */
+export type UntimedReply<P extends PassageInput> = Omit<Reply<P>, "times">;
+
 /** How questions are answered. */
 export interface AnsweringOptions extends ResolvedReadOptions {
   /** The beginning of the addresses of documents. */
@@ -144,7 +147,7 @@ export async function answerFromPassages<P extends PassageInput>(
   questions: readonly TokenizedQuestion[],
   found: readonly ToRead<P>[],
   options: AnsweringOptions,
-): Promise<Omit<Reply<P>, "times">[]> {
+): Promise<UntimedReply<P>[]> {
   for (const [i, question] of questions.entries()) checkAnyPassage(question, found[i]!.passages);
   const windows = await Promise.all(
     questions.map((question, i) => windowsOfQuestion(model, question, found[i]!.passages, options)),
@@ -161,7 +164,7 @@ export async function answerFromPassages<P extends PassageInput>(
     ...readingOptions(model, options),
     onToken: streams ? streamText(model.tokenizer, inputs, options.onText!) : undefined,
   });
-  const replies: Omit<Reply<P>, "times">[] = [];
+  const replies: UntimedReply<P>[] = [];
   for (const [i, question] of questions.entries()) {
     const written = answerOf(model, readings[i]!, inputs[i]!, passages[i]!, options);
     const match = found[i]!.match ?? (await matchOf(model, question, passages[i]!, options));
@@ -213,7 +216,7 @@ async function readEach<P extends PassageInput>(
   passages: readonly (readonly P[])[],
   chosen: readonly ReadWindows[],
   options: AnsweringOptions,
-): Promise<Omit<Reply<P>, "times">[]> {
+): Promise<UntimedReply<P>[]> {
   const inputs: (MarginalInput & PlacedInput)[] = [];
   for (const [i, question] of questions.entries()) {
     const { windows, unread } = chosen[i]!;
@@ -293,7 +296,7 @@ export function readingInput(
 }
 
 /** The reply to a question without any passage to read. */
-export const abstention = <P extends PassageInput>(): Omit<Reply<P>, "times"> => ({
+export const abstention = <P extends PassageInput>(): UntimedReply<P> => ({
   answer: "",
   tokenIds: [],
   confidence: 0,
@@ -307,7 +310,7 @@ function fusionReply<P extends PassageInput>(
   written: Written<P>,
   signals: AnswerSignals,
   options: ResolvedReadOptions,
-): Omit<Reply<P>, "times"> {
+): UntimedReply<P> {
   const { calibration } = model.config;
   const confidence = calibration
     ? calibratedConfidence(calibration, signals)
@@ -325,7 +328,7 @@ function marginalReply<P extends PassageInput>(
   { tokenIds, logProbability }: MarginalReading,
   written: Written<P>,
   { minimumConfidence = 0 }: ResolvedReadOptions,
-): Omit<Reply<P>, "times"> {
+): UntimedReply<P> {
   return toReply({ tokenIds, confidence: Math.exp(logProbability) }, written, minimumConfidence);
 }
 
@@ -421,7 +424,7 @@ function toReply<P extends PassageInput>(
   shared: Pick<Reply<P>, "tokenIds" | "confidence" | "signals">,
   { text, passages, source }: Written<P>,
   minimumConfidence: number,
-): Omit<Reply<P>, "times"> {
+): UntimedReply<P> {
   const confidence = text === "" ? 0 : shared.confidence;
   if (text !== "" && confidence >= minimumConfidence)
     return { ...shared, answer: text, abstained: false, ...(source && { source }), passages };

@@ -138,18 +138,18 @@ export const AnswerCalibrationFile = z.strictObject(
 );
 
 /** @throws {InputError} unless `given` is a calibration */
-export function checkCalibration(given: unknown): void {
+export function checkCalibration(calibration: unknown): void {
   const remedy = "take it from fitCalibration";
-  checkData(AnswerCalibrationFile, given, { where: "calibration", remedy });
+  checkData(AnswerCalibrationFile, calibration, { where: "calibration", remedy });
 }
 
 /** A signal in standard deviations from the mean, at most 3; 0 for one that is missing. */
 export function standardised(
-  given: number | undefined,
+  signal: number | undefined,
   { mean, deviation }: Pick<CalibratedSignal, "mean" | "deviation">,
 ): number {
-  if (given === undefined) return 0;
-  return Math.min(MAX_DEVIATIONS, Math.max(-MAX_DEVIATIONS, (given - mean) / deviation));
+  if (signal === undefined) return 0;
+  return Math.min(MAX_DEVIATIONS, Math.max(-MAX_DEVIATIONS, (signal - mean) / deviation));
 }
 
 /**
@@ -168,16 +168,18 @@ export function standardised(
  * console.log(calibratedConfidence(fitCalibration(outcomes), signals) > 0.5); // true
  * ```
  */
-export function calibratedConfidence(calibration: AnswerCalibration, given: AnswerSignals): number {
+export function calibratedConfidence(
+  calibration: AnswerCalibration,
+  signals: AnswerSignals,
+): number {
   checkCalibration(calibration);
-  checkData(AnswerSignalsFile, given, { where: "signals", remedy: "take them from a reply" });
-  const { intercept, signals } = calibration;
+  checkData(AnswerSignalsFile, signals, { where: "signals", remedy: "take them from a reply" });
   return logistic(
     SIGNAL_NAMES.reduce((sum, name) => {
-      const { weight, curvature } = signals[name];
-      const z = standardised(given[name], signals[name]);
-      return sum + weight * z + curvature * z ** 2;
-    }, intercept),
+      const counts = calibration.signals[name];
+      const z = standardised(signals[name], counts);
+      return sum + counts.weight * z + counts.curvature * z ** 2;
+    }, calibration.intercept),
   );
 }
 

@@ -75,10 +75,10 @@ export type Precision = ConvertOptions["precision"];
  */
 export async function convertModel(
   model: string | undefined,
-  given: ConvertOptions,
+  options: ConvertOptions,
 ): Promise<number> {
   if (model !== undefined) checkPath(model, "model");
-  const { out, precision, shardBytes, onProgress, signal } = resolveOptions(CONVERT, given);
+  const { out, precision, shardBytes, onProgress, signal } = resolveOptions(CONVERT, options);
   const folder = await locateModel(model, { onProgress, signal });
   const config = await readConfig(folder);
   await checkEmpty(out);

@@ -9,6 +9,7 @@ import {
   type ResolvedReadOptions,
   type TokenizedQuestion,
   type ToRead,
+  type UntimedReply,
 } from "../decoder/answers.ts";
 import { retrievalUtilities, type UTILITY_OPTIONS } from "../decoder/retrieval-utility.ts";
 import type { PassageToRead } from "../decoder/windows.ts";
@@ -145,7 +146,7 @@ async function repliesOfBatch<P extends PassageInput>(
   { abstains, onText, ...options }: ReplyOptions,
 ): Promise<Reply<P>[]> {
   const start = performance.now();
-  const results = batch.map((): Omit<Reply<P>, "times"> => abstention());
+  const results = batch.map((): UntimedReply<P> => abstention());
   const questions = batch.flatMap((text, position) => {
     const { question, error } = tokenizeOrError(model, text);
     if (error) results[position] = { ...abstention<P>(), error };

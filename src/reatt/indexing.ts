@@ -88,26 +88,26 @@ export async function add(
 export async function sync(
   model: LoadedModel,
   folder: string,
-  given: Resolved<typeof SYNC>,
+  options: Resolved<typeof SYNC>,
 ): Promise<SyncResult> {
-  const { target, reading } = await openTarget(model, given);
-  return synchronise(folder, target, { ...reading, onProgress: given.onProgress });
+  const { target, reading } = await openTarget(model, options);
+  return synchronise(folder, target, { ...reading, onProgress: options.onProgress });
 }
 
 /** Brings an index up to date with a folder, a file or passages. */
 export async function bringUpToDate(
   model: LoadedModel,
   source: string | AsyncIterable<Passage>,
-  given: Resolved<typeof SYNC>,
+  options: Resolved<typeof SYNC>,
 ): Promise<void> {
   if (typeof source === "string" && (await isFolder(source))) {
-    const { skipped } = await sync(model, source, given);
+    const { skipped } = await sync(model, source, options);
     for (const one of skipped) reportSkipped(one);
     return;
   }
-  const { target, reading } = await openTarget(model, given);
+  const { target, reading } = await openTarget(model, options);
   const passages = typeof source === "string" ? readDocuments(source, reading) : source;
-  await synchronisePassages(passages, target, given.signal);
+  await synchronisePassages(passages, target, options.signal);
 }
 
 /** The index in `directory` for `sync`, and the options that its documents are read with. */

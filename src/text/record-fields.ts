@@ -40,8 +40,8 @@ export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Sorts the fields of a record. Of two fields with one name, that in `metadata` counts. */
-export function recordFields(given: Fields): RecordFields {
-  const fields = unwrapped(given);
+export function recordFields(record: Fields): RecordFields {
+  const fields = unwrapped(record);
   const idName = ID_NAMES.find((name) => identifier(fields[name]) !== undefined);
   const titleName = TITLE_NAMES.find((name) => typeof fields[name] === "string");
   const textName = TEXT_NAMES.find((name) => textOf(fields[name]) !== undefined);

@@ -126,10 +126,10 @@ async function sampled(
   return { sample: first.map(([, passage]) => passage), all: all() };
 }
 
-function languagesOf(sample: readonly Passage[], given: Language | undefined): Language[] {
+function languagesOf(sample: readonly Passage[], language: Language | undefined): Language[] {
   const detected = detectLanguages(sample.map(({ title, text }) => `${title} ${text}`));
-  if (given === undefined) return detected;
-  return [given, ...detected.filter((language) => scriptOf(language) !== scriptOf(given))];
+  if (language === undefined) return detected;
+  return [language, ...detected.filter((other) => scriptOf(other) !== scriptOf(language))];
 }
 
 /** The range of the postings of a term in a block; empty if the term does not occur. */
