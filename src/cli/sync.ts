@@ -65,20 +65,21 @@ interface Source {
   readonly patterns: Pick<SyncOptions, "include" | "ignore">;
 }
 
-/** The folder that is named, or the collections. */
+/** The folder or the collection of this name, or all collections. */
 async function sourcesOf(
-  given: string | undefined,
+  operand: string | undefined,
   index: string | undefined,
   signal: AbortSignal,
 ): Promise<Source[]> {
-  if (given !== undefined && index !== undefined)
-    return [{ folder: given, directory: index, patterns: {} }];
+  if (operand !== undefined && index !== undefined)
+    return [{ folder: operand, directory: index, patterns: {} }];
   const config = await findConfig();
-  if (!config) throw new UsageError(`${given === undefined ? "FOLDER" : "--index DIR"} is missing`);
+  if (!config)
+    throw new UsageError(`${operand === undefined ? "FOLDER" : "--index DIR"} is missing`);
   if (index !== undefined) throw new UsageError("--index DIR with a collection, which has its own");
-  const one = given === undefined ? undefined : named(config, given);
-  if (given !== undefined && !one)
-    throw new UsageError(`${given}: no collection, and no --index DIR`);
+  const one = operand === undefined ? undefined : named(config, operand);
+  if (operand !== undefined && !one)
+    throw new UsageError(`${operand}: no collection, and no --index DIR`);
   await checkAccepted(config, signal);
   return (one ? [one] : config.collections).map(
     ({ name, path: folder, index: directory, model, include, ignore }) => ({

@@ -121,7 +121,7 @@ export interface Survey {
 }
 
 /** Passages that are looked at. */
-export const SURVEYED = 1_000;
+const SURVEYED = 1_000;
 /** These make up a quarter of English text, also of scientific abstracts. */
 const ENGLISH = new Set("the of and in to a is for with that by".split(" "));
 const MIN_ENGLISH = 0.12;
@@ -130,7 +130,7 @@ const CAPITALS = { min: 0.01, max: 0.5 };
 const LONG_TEXT = 20;
 
 /** A random part of a corpus, of about `SURVEYED` passages. */
-export async function surveyedPart(corpus: Passages, seed: number): Promise<Passages> {
+async function surveyedPart(corpus: Passages, seed: number): Promise<Passages> {
   const accept = isDrawn(seed, "survey", SURVEYED / corpus.size);
   let size = 0;
   for await (const _ of corpus.passages(accept)) size++;
@@ -172,11 +172,11 @@ export async function survey(part: Passages): Promise<Survey> {
 }
 
 /** Whether the tagger of names and dates suits the text. It knows English with capital letters. */
-export const suitsTagger = ({ capitals, english }: Survey): boolean =>
+const suitsTagger = ({ capitals, english }: Survey): boolean =>
   english >= MIN_ENGLISH && capitals >= CAPITALS.min && capitals <= CAPITALS.max;
 
 /** One line for the plan. */
-export function describeSurvey(
+function describeSurvey(
   { titles, sentenceEnds, capitals, english }: Survey,
   chosen: readonly LabelFreeName[],
 ): string {

@@ -58,13 +58,6 @@ export const CHUNK_TOKENS = 2_500;
  */
 export const RETRIEVAL_CHUNK_TOKENS = 16_000;
 
-/** Tokens of a chunk of a step that reads or not. */
-const chunkTokens = (reads: boolean): number => (reads ? CHUNK_TOKENS : RETRIEVAL_CHUNK_TOKENS);
-
-/** Whether a step with this many tokens of questions and passages is one chunk. */
-export const isOneChunk = (reads: boolean, tokens: number): boolean =>
-  !reads && tokens <= chunkTokens(reads);
-
 /** What an engine can have beside its backend. */
 export interface EngineParts {
   /** Steps add their keys to it. */
@@ -138,7 +131,7 @@ export function chunkQuestions(examples: readonly TokenExample[], reads: boolean
   );
   const perQuestion = mean(tokens);
   const divisors = examples.map((_, i) => i + 1).filter((size) => examples.length % size === 0);
-  const limit = chunkTokens(reads);
+  const limit = reads ? CHUNK_TOKENS : RETRIEVAL_CHUNK_TOKENS;
   return divisors.findLast((size) => size * perQuestion <= limit) ?? 1;
 }
 

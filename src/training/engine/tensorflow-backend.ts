@@ -124,13 +124,13 @@ function tensorFlowOptimizer(
 }
 
 /** A parameter and the sum of its gradients. The caller disposes of them. */
-export interface TensorFlowParameter {
+interface TensorFlowParameter {
   readonly value: Variable;
   readonly gradient: Variable;
 }
 
 /** Adds gradients to those of `parameters`, which include the learned scalars. */
-export function openTensorFlowPasses(
+function openTensorFlowPasses(
   tf: TensorFlow,
   config: ModelConfig,
   parameters: ReadonlyMap<string, TensorFlowParameter>,

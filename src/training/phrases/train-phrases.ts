@@ -312,5 +312,5 @@ export interface PhraseTrainingOptions
 export type ResolvedPhraseTraining = Resolved<typeof TABLE>;
 
 /** @throws {InputError} for an unknown option, a missing one and a value out of range */
-export const resolvePhraseTraining = (given: PhraseTrainingOptions): ResolvedPhraseTraining =>
+const resolvePhraseTraining = (given: PhraseTrainingOptions): ResolvedPhraseTraining =>
   resolveOptions(TABLE, given);

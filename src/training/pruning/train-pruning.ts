@@ -198,7 +198,7 @@ async function* gather(
  * @param rows the features of each token
  * @param costs what the removal of each token costs
  */
-export function fitLayer(rows: readonly Float64Array[], costs: Float64Array): TokenPruning {
+function fitLayer(rows: readonly Float64Array[], costs: Float64Array): TokenPruning {
   const labels = Array.from(costs, (cost) => cost > 0);
   const penalties = Array.from(rows[0]!, (_, j) => (j < rows[0]!.length - 1 ? PENALTY : 0));
   const weights = fitLogistic(rows, labels, penalties, tokenCounts(costs)).map(rounded);
@@ -242,10 +242,10 @@ export interface PruningTrainingOptions
     Given<typeof SIGNAL>,
     Given<typeof TABLE> {}
 
-export type ResolvedPruningTraining = Resolved<typeof TABLE>;
+type ResolvedPruningTraining = Resolved<typeof TABLE>;
 
 /** @throws {InputError} for an unknown option, a missing one and a value out of range */
-export const resolvePruningTraining = (given: PruningTrainingOptions): ResolvedPruningTraining =>
+const resolvePruningTraining = (given: PruningTrainingOptions): ResolvedPruningTraining =>
   resolveOptions(TABLE, given);
 
 /**
