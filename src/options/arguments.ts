@@ -146,7 +146,7 @@ function checkPassage(given: unknown, where: () => string): asserts given is Pas
   throw passageProblem(given, where());
 }
 
-const VALUE = "text, a finite number, true, false or a list of texts";
+const VALUE = "text, a finite number, true, false or a list of these";
 
 const passage = z.object(
   {

@@ -89,11 +89,13 @@ const READING = {
   ),
 };
 
+const metadataItem = z.union([z.string(), z.number(), z.boolean()]);
+
 export const METADATA = z.record(
   z.string(),
   z.union(
-    [z.string(), z.number(), z.boolean(), z.array(z.string())],
-    "text, a number, true or false, or a list of texts",
+    [metadataItem, z.array(metadataItem)],
+    "text, a number, true or false, or a list of these",
   ),
 );
 
@@ -147,7 +149,9 @@ export const READ_REQUEST = {
   question,
   id,
   passages: passages(MAX_PASSAGES_READ).refine(
-    (given) => given.reduce((sum, { text }) => sum + text.length, 0) <= MAX_CHARACTERS_READ,
+    (given) =>
+      given.reduce((sum, { title, text }) => sum + title.length + text.length, 0) <=
+      MAX_CHARACTERS_READ,
     `at most ${MAX_CHARACTERS_READ.toLocaleString("en")} characters together`,
   ),
   ...READING,

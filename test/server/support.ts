@@ -26,7 +26,7 @@ export const PASSAGES: readonly Passage[] = [
     id: "rhine",
     title: "Rhine",
     text: "The Rhine flows from the Alps to the North Sea.",
-    metadata: { year: 2001, lang: "en", tags: ["river", HOSTILE] },
+    metadata: { year: 2001, lang: "en", tags: ["river", HOSTILE], floods: [1993, 1995] },
   },
   {
     id: "hostile",
