@@ -79,7 +79,7 @@ test("a passage is wrong: the message names the passage, the field and the remed
     [
       { id: "2", text: "x", metadata: { year: null } },
       `passage 2 (id '2'): expected "metadata.year" to be text, a finite number, true, false or ` +
-        "a list of texts, got null; correct the field or leave the passage out",
+        "a list of these, got null; correct the field or leave the passage out",
     ],
     [
       { id: "2", text: "x", metadata: ["a"] },
