@@ -101,8 +101,8 @@ test("answers, probabilities and posteriors are those of a double loop", async (
     const maxAnswerTokens = 6;
     const options = { reader: "marginal", maxAnswerTokens } as const;
     const reply = await model.read(question, PASSAGES, options);
-    const ranked = await model.rerank(question, all);
-    const scoreOf = new Map(ranked.map(({ id, score }) => [id, score]));
+    const ranked = await model.rerank(question, all, { explain: true });
+    const scoreOf = new Map(ranked.map(({ id, scores }) => [id, scores!.similarity]));
     const priors = softmax(all.map(({ id }) => model.config.retrievalScale * scoreOf.get(id)!));
     const alone = [];
     for (const passage of all)

@@ -81,6 +81,8 @@ export const RERANK = {
   topK: RETRIEVE_OPTIONS.topK.unwrap().optional(),
   /** Longer passages are compared in windows of whole sentences. Default 512, as in an index. */
   maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
+  /** Whether the raw scores of passages are given too. Default false. */
+  explain: RETRIEVE_OPTIONS.explain,
   ...SIGNAL,
 };
 

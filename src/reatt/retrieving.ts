@@ -60,6 +60,8 @@ export interface Reranked {
    * scores; otherwise the retrieval score. Of a long passage, that of its best window.
    */
   readonly score: number;
+  /** With the option `explain`. */
+  readonly scores?: RawScores | undefined;
 }
 
 /** Makes hits of passages that a search has found. */
@@ -137,7 +139,7 @@ export async function rerank<P extends PassageInput>(
   model: LoadedModel,
   question: string,
   passages: readonly P[],
-  { topK = passages.length, maxPassageTokens, signal }: Resolved<typeof RERANK>,
+  { topK = passages.length, maxPassageTokens, explain, signal }: Resolved<typeof RERANK>,
 ): Promise<(P & Reranked)[]> {
   const options = { maxPassageTokens, signal };
   const scores = await scorePassages(model, tokenize(model, question), passages, options);
@@ -145,8 +147,11 @@ export async function rerank<P extends PassageInput>(
   // By the scores themselves: probabilities near 0 or 1 can be equal where scores are not.
   const order = [...scores.keys()].sort((a, b) => scores[b]! - scores[a]!);
   const best = scores[order[0]!]!;
-  const toRanked = (i: number) => ({ ...passages[i]!, score: scoreOf(scores[i]!, best) });
-  return order.slice(0, topK).map(toRanked);
+  return order.slice(0, topK).map((i) => {
+    const similarity = scores[i]!;
+    const raw = explain && { scores: { ranking: similarity, similarity } };
+    return { ...passages[i]!, score: scoreOf(similarity, best), ...raw };
+  });
 }
 
 /** Why the passage `id` of an index has its score for a question. */

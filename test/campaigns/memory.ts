@@ -70,7 +70,9 @@ function question({ seed }: Given, number: number): string {
   return `${words.join(" ")}?`;
 }
 
-const directory = (): string => join(campaignFolder("memory"), "index");
+function directory(): string {
+  return join(campaignFolder("memory"), "index");
+}
 
 async function searches(given: Given): Promise<Operation> {
   const model = await ReAtt.load(MODEL, { threads: 1 });

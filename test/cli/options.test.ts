@@ -70,6 +70,7 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
     "K,K,...": ["10,3,10", [3, 10]],
     "NAME,NAME": ["crops,titles", ["crops", "titles"]],
     "NAME,...": ["some-text", ["some-text"]],
+    URL: ["https://example.org", "https://example.org"],
   };
   if (special[placeholder]) return special[placeholder];
   const value = valueSchema(schema);
@@ -78,6 +79,9 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
   if (!(value instanceof z.ZodNumber)) return ["some-text", "some-text"];
   return value.isInt ? ["17", 17] : ["0.75", 0.75];
 }
+
+const isText = (schema: unknown): boolean =>
+  schema instanceof z.ZodString || (schema instanceof z.ZodArray && isText(schema.element));
 
 for (const entry of COMMANDS) {
   if (!entry.load) continue;
@@ -108,8 +112,11 @@ for (const entry of COMMANDS) {
       const args = given === undefined ? [own] : [own, given];
       const { code, stderr, values } = await received(name, ...args);
       assert.is(code, 0, stderr);
-      assert.equal(values![name], value);
-      await fails(/given twice/, name, ...args, ...args);
+      const { repeated = false } = infoOf(schema);
+      assert.equal(values![name], repeated ? [value] : value);
+      if (repeated)
+        assert.equal((await received(name, ...args, ...args)).values![name], [value, value]);
+      else await fails(/given twice/, name, ...args, ...args);
       if (!isRequired(schema))
         assert.equal(
           (await received(name)).values![name],
@@ -126,7 +133,7 @@ for (const entry of COMMANDS) {
 
     // A condition has messages of its own (test/retrieval/where).
     const isChecked = infoOf(schema).placeholder !== "CONDITION";
-    if (!(valueSchema(schema) instanceof z.ZodString) && takesValue(schema) && isChecked)
+    if (!isText(valueSchema(schema)) && takesValue(schema) && isChecked)
       test(`${entry.name} ${own} rejects other values`, async () => {
         await fails(new RegExp(`${own}: expected .*, got "#"`), name, own, "#");
       });
