@@ -55,9 +55,13 @@ export const lastStep = ({ run, changes }: RunState): number => {
   return changes.at(-1)?.last ?? iterations * steps;
 };
 
-/** Steps between two measurements. */
-export const monitorSteps = ({ set, changes }: RunState): number =>
-  changes.findLast((change) => change.monitorSteps)?.monitorSteps ?? set?.every ?? Infinity;
+/** Whether the schedule measures the model of this step. A change of the schedule counts anew. */
+export function isMonitorStep({ set, changes, step }: RunState): boolean {
+  const change = changes.findLast(({ monitorSteps }) => monitorSteps);
+  const every = change?.monitorSteps ?? set?.every ?? Infinity;
+  const done = step - (change?.step ?? 0);
+  return done % every === 0 && (done > 0 || !change);
+}
 
 export const isStopped = ({ run }: RunState): boolean => run.signal?.aborted === true;
 

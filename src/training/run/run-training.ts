@@ -43,9 +43,9 @@ import { openRunLog, type RunDescription } from "./run-log.ts";
 import {
   divergedLoss,
   failureOf,
+  isMonitorStep,
   isStopped,
   lastStep,
-  monitorSteps,
   type RunState,
   stalenessOf,
 } from "./run-state.ts";
@@ -235,7 +235,7 @@ async function* trainStage(
 
 /** Whether the model of this step is measured. A stopped run measures dev when it is resumed. */
 const isMeasured = (state: RunState): boolean =>
-  state.step % monitorSteps(state) === 0 && !(isStopped(state) && !state.set?.passages);
+  isMonitorStep(state) && !(isStopped(state) && !state.set?.passages);
 
 async function* trainStep(state: RunState, stage: Stage): AsyncGenerator<TrainingEvent> {
   const { run, engine, log, changes } = state;

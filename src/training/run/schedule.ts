@@ -19,7 +19,7 @@ export interface ScheduleChange {
   readonly step: number;
   /** The last step of the run from now on. */
   readonly last: number;
-  /** Steps between two measurements from now on. Default: as before. */
+  /** Steps between two measurements, counted from `step`. Default: as before. */
   readonly monitorSteps?: number | undefined;
 }
 

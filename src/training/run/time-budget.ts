@@ -41,18 +41,20 @@ const trainingSeconds = (
 ): number => (1 - RESERVE) * secondsLeft() - indexedAfter * index;
 
 /**
- * The schedule that fits the time. The run measures once more at its end.
+ * The schedule that fits the time. The last of its measurements is at its end.
  *
  * @param step steps done
+ * @param most measurements
  */
 function scheduleFor(
   budget: TimeBudget,
   { measurement, index, step: stepSeconds }: MeasurementSeconds & { readonly step: number },
   step: number,
+  most: number,
 ): ScheduleChange {
   const seconds = Math.max(0, trainingSeconds(budget, { measurement, index }));
   const affordable = Math.floor((MONITOR_SHARE * seconds) / measurement);
-  const measurements = Math.max(1, Math.min(MAX_MEASUREMENTS, affordable));
+  const measurements = Math.max(1, Math.min(most, affordable));
   const left = seconds - measurements * measurement;
   const steps = Math.max(0, Math.floor(left / stepSeconds));
   return { step, last: step + steps, monitorSteps: Math.max(1, Math.ceil(steps / measurements)) };
@@ -77,12 +79,20 @@ export function timeStep({ stepSeconds }: TimedState, seconds: number): void {
 /** After a few steps and each measurement: moves the last step to where the time ends. */
 export function fitToTime(state: TimedState, isMeasured: boolean): void {
   const { budget, changes, step, stepSeconds, durations, resumedAt } = state;
-  if (!budget || !durations) return;
+  if (!budget || !durations || step === changes.at(-1)?.last) return;
   if (trainingSeconds(budget, durations) < durations.measurement) {
     changes.push({ step, last: step });
     return;
   }
   if (!isMeasured && step !== resumedAt + CALIBRATION_STEPS) return;
   const usual = stepSeconds.slice(stepSeconds.length > WARM_UP_STEPS ? WARM_UP_STEPS : 0);
-  changes.push(scheduleFor(budget, { ...durations, step: mean(usual) }, step));
+  const most = measurementsLeft(changes) - Number(isMeasured);
+  changes.push(scheduleFor(budget, { ...durations, step: mean(usual) }, step, most));
+}
+
+/** Those of the last schedule: each one leads to a new schedule. */
+function measurementsLeft(changes: readonly ScheduleChange[]): number {
+  const change = changes.findLast(({ monitorSteps }) => monitorSteps);
+  if (!change) return MAX_MEASUREMENTS;
+  return Math.round((change.last - change.step) / change.monitorSteps!);
 }

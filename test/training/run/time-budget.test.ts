@@ -1,0 +1,58 @@
+/** Runs with a time limit, on a clock of their own: how often they measure, and when they end. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { isMonitorStep, lastStep, type RunState } from "../../../src/training/run/run-state.ts";
+import { fitToTime, type TimeBudget, timeStep } from "../../../src/training/run/time-budget.ts";
+
+type TimedRun = { -readonly [Name in keyof RunState]: RunState[Name] };
+
+/** Trains with a step a second. Gives the measured steps, the last step and the seconds. */
+function trainFor(seconds: number, measurement: number) {
+  let clock = 0;
+  const measured: number[] = [];
+  const budget: TimeBudget = { secondsLeft: () => seconds - clock, indexedAfter: 0 };
+  const state = {
+    budget,
+    step: 0,
+    resumedAt: 0,
+    changes: [],
+    stepSeconds: [],
+    set: { every: 200 },
+    run: { schedule: { iterations: 1, steps: 4_000 } },
+  } as unknown as TimedRun;
+  const measure = (): void => {
+    clock += measurement;
+    measured.push(state.step);
+    state.durations = { measurement, index: measurement / 2 };
+  };
+  measure();
+  fitToTime(state, false);
+  while (state.step < lastStep(state)) {
+    clock++;
+    timeStep(state, 1);
+    state.step++;
+    const isMeasured = isMonitorStep(state);
+    if (isMeasured) measure();
+    fitToTime(state, isMeasured);
+  }
+  if (measured.at(-1) !== state.step) measure();
+  return { measured, steps: state.step, clock };
+}
+
+for (const [seconds, measurement] of [
+  [1_800, 30],
+  [1_800, 100],
+  [600, 5],
+  [7_200, 60],
+] as const)
+  test(`${seconds} s with measurements of ${measurement} s: a fifth for these, and none is late`, () => {
+    const { measured, steps, clock } = trainFor(seconds, measurement);
+    assert.ok(clock <= seconds, `${clock} s`);
+    assert.ok(clock > 0.9 * seconds, `${clock} s`);
+    // the first one, and a fifth of the rest, in whole measurements
+    const most = 2 + Math.min(8, Math.floor((0.2 * seconds) / measurement));
+    assert.ok(measured.length <= most, `${measured.join(" ")} of ${steps}`);
+  });
+
+test.run();
