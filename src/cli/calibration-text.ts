@@ -8,7 +8,7 @@ import {
 import type { FoundPassageOutcome } from "../evaluation/score-calibration.ts";
 import { type AnswerCalibration, SIGNAL_NAMES } from "../model/answer-calibration.ts";
 
-import { calibratedScore, type ScoreCalibration } from "../model/score-calibration.ts";
+import { type ScoreCalibration, scoreCalibrator } from "../model/score-calibration.ts";
 
 /** The result of the command. `now` has the confidence that the model gives without this fit. */
 export interface Calibrated {
@@ -93,7 +93,7 @@ function scoresText(
   found: readonly (readonly FoundPassageOutcome[])[],
 ): string {
   const { hybrid, similarity } = calibration;
-  const scoreOf = calibratedScore(calibration, hybrid?.lambda);
+  const scoreOf = scoreCalibrator(calibration, hybrid?.lambda);
   const rated = found.map((passages) => {
     const raw = passages.map(({ words = 0, similarity }) =>
       hybrid ? words + hybrid.lambda * similarity : similarity,

@@ -63,17 +63,17 @@ export const ScoreCalibrationFile = z.strictObject(
 );
 
 /** Makes a probability of a score. `best` is that of the best passage of the same search. */
-export type Calibrated = (score: number, best: number) => number;
+export type ScoreCalibrator = (score: number, best: number) => number;
 
 /**
  * The scores of a search as probabilities; as they are if the model stores no calibration for them.
  *
  * @param lambda of hybrid search; undefined for the model alone
  */
-export function calibratedScore(
+export function scoreCalibrator(
   calibration: ScoreCalibration | undefined,
   lambda: number | undefined,
-): Calibrated {
+): ScoreCalibrator {
   const { similarity, hybrid } = calibration ?? {};
   if (lambda === undefined) return similarity ? probabilities(similarity, 0) : unchanged;
   return hybrid
@@ -82,8 +82,8 @@ export function calibratedScore(
 }
 
 const probabilities =
-  (curve: ScoreCurve, shift: number): Calibrated =>
+  (curve: ScoreCurve, shift: number): ScoreCalibrator =>
   (score, best) =>
     logistic(curve.intercept + curve.best * (best + shift) + curve.behind * (score - best));
 
-const unchanged: Calibrated = (score) => score;
+const unchanged: ScoreCalibrator = (score) => score;

@@ -4,7 +4,7 @@ import type { TokenizedQuestion } from "../decoder/answers.ts";
 import { type IndexedTokens, indexedTokens } from "../encoder/passage-keys.ts";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { calibratedScore } from "../model/score-calibration.ts";
+import { scoreCalibrator } from "../model/score-calibration.ts";
 import type { Resolved } from "../options/option.ts";
 import { type Explanation, explanationOf } from "../retrieval/explain.ts";
 import type { HybridOptions } from "../retrieval/hybrid.ts";
@@ -129,7 +129,7 @@ export async function find(
     const { statesFingerprint } = model.searching;
     const isOwn = generation.header.states?.fingerprint === statesFingerprint;
     const withStates = isOwn && request.withStates;
-    const scoreOf = calibratedScore(model.config.scoreCalibration, request.hybrid?.lambda);
+    const scoreOf = scoreCalibrator(model.config.scoreCalibration, request.hybrid?.lambda);
     return rank(generation, encoded, { ...request, withStates, scoreOf });
   });
 }
@@ -143,7 +143,7 @@ export async function rerank<P extends PassageInput>(
 ): Promise<(P & Reranked)[]> {
   const options = { maxPassageTokens, signal };
   const scores = await scorePassages(model, tokenize(model, question), passages, options);
-  const scoreOf = calibratedScore(model.config.scoreCalibration, undefined);
+  const scoreOf = scoreCalibrator(model.config.scoreCalibration, undefined);
   // By the scores themselves: probabilities near 0 or 1 can be equal where scores are not.
   const order = [...scores.keys()].sort((a, b) => scores[b]! - scores[a]!);
   const best = scores[order[0]!]!;

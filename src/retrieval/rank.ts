@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { StoredStates } from "../encoder/state-cache.ts";
-import type { Calibrated } from "../model/score-calibration.ts";
+import type { ScoreCalibrator } from "../model/score-calibration.ts";
 import { filterOption } from "../options/arguments.ts";
 import { HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
 import { type Given, option, type Resolved, SIGNAL } from "../options/option.ts";
@@ -65,7 +65,7 @@ export interface RankRequest extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hy
   /** The weights of hybrid search. Default: the model ranks alone. */
   readonly hybrid?: HybridOptions | undefined;
   /** Makes the scores that are returned of those that rank. Default: they are the same. */
-  readonly scoreOf?: Calibrated | undefined;
+  readonly scoreOf?: ScoreCalibrator | undefined;
   /** Whether to read the states that the index holds. Default: false. */
   readonly withStates?: boolean | undefined;
   /** Whether to return the retrieval scores beside those of hybrid search. Default: false. */
@@ -132,7 +132,7 @@ export async function rank(
 /** The beginning of a ranking with no lower score. */
 function atLeast(
   { ordinals, scores: raw }: Ranking,
-  scoreOf: Calibrated,
+  scoreOf: ScoreCalibrator,
   minScore = -Infinity,
 ): Ranking & { readonly raw: Float64Array } {
   const scores = raw.map((score) => scoreOf(score, raw[0]!));
