@@ -87,7 +87,8 @@ async function sourcesOf(
       folder,
       directory,
       model,
-      patterns: { include, ignore },
+      // Otherwise those of the last synchronisation would count.
+      patterns: { include: include ?? ["*"], ignore: ignore ?? [] },
     }),
   );
 }

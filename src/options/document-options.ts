@@ -59,7 +59,10 @@ const AS_BEFORE = "as the folder was split before, or";
 
 /** The options of splitting for an index that is kept in step with a folder. */
 export const SYNC_OPTIONS = {
-  ...PATTERNS,
+  /** Patterns of the files that are read. Default: those of the last time, or all files. */
+  include: PATTERNS.include,
+  /** Patterns of the files that are left out. Default: those of the last time, or none. */
+  ignore: PATTERNS.ignore,
   /** Words of a passage. Default: as the folder was split before, or 100. */
   passageWords: withDerivedDefault(DOCUMENT_OPTIONS.passageWords, `${AS_BEFORE} ${PASSAGE_WORDS}`),
   /** Words that a passage repeats. Default: as the folder was split before, or 0. */

@@ -71,6 +71,19 @@ test("a file that changed or came from elsewhere is not obeyed until it is accep
   assert.match(await ok("status"), /^docs: Animals\n.*files: 1, passages: 1.*up to date/s);
 });
 
+test("patterns that are removed from the file count no more", async () => {
+  const whole = await readFile(config, "utf8");
+  const { docs, notes } = JSON.parse(whole).collections;
+  const { include: _, ignore: __, ...open } = docs;
+  await writeFile(config, JSON.stringify({ collections: { docs: open, notes } }));
+  await ok("init", "--yes");
+  assert.match(await ok("sync", ...MODEL, "docs"), /added draft\.txt/);
+  assert.match(await ok("status", "docs"), /files: 2, .*up to date/s);
+  await writeFile(config, whole);
+  await ok("init", "--yes");
+  assert.match(await ok("sync", ...MODEL, "docs"), /deleted draft\.txt/);
+});
+
 test("commands take the name of a collection, also below the folder of the file", async () => {
   process.chdir("docs");
   assert.match(await ok("retrieve", ...MODEL, "--index", "notes", "Rhine"), /North Sea/);
