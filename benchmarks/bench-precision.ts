@@ -54,7 +54,7 @@ async function runModel(name: string, questions: readonly Question[]): Promise<R
     await using index = await model.index(readPassages(values.passages), { directory });
     times.push(performance.now());
     const texts = questions.map(({ question }) => question);
-    const hits = await hitLists(model.retrieve(texts, index, { topK: RANKED }));
+    const hits = await hitLists(model.retrieve(texts, index, { topK: RANKED, hybrid: false }));
     times.push(performance.now());
     const lists = hits.map((passages) => passages.slice(0, READ));
     const answers: string[] = [];

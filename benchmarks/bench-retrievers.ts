@@ -146,14 +146,24 @@ async function retrievers(opened: Opened): Promise<Retriever[]> {
     index,
     search: async (question: string): Promise<Found> => ({
       hits: await model.retrieve(question, index.opened, {
-        ...{ topK: DEPTH, hybrid: isHybrid && hybrid },
+        topK: DEPTH,
+        hybrid: isHybrid && hybrid,
       }),
     }),
   });
   const twoStages = async (question: string): Promise<Found> => {
-    const chosen = await vectors.retrieve(question, vectorIndex.opened, { topK: CHOSEN });
+    const chosen = await vectors.retrieve(question, vectorIndex.opened, {
+      topK: CHOSEN,
+      hybrid: false,
+    });
     const filter = new Set(chosen.map(({ id }) => id));
-    return { hits: await tokens.retrieve(question, tokenIndex.opened, { topK: DEPTH, filter }) };
+    return {
+      hits: await tokens.retrieve(question, tokenIndex.opened, {
+        topK: DEPTH,
+        filter,
+        hybrid: false,
+      }),
+    };
   };
   const phrases = opened.phrases && phraseRow(opened.phrases);
   const words = async (question: string): Promise<Found> => ({

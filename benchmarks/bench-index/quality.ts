@@ -118,6 +118,7 @@ async function searchAll(
       ...(await hitLists(
         model.retrieve(questions.slice(first, first + QUESTIONS_PER_BATCH), index, {
           topK,
+          hybrid: false,
         }),
       )),
     );

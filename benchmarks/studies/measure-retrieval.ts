@@ -67,7 +67,7 @@ async function measure(task: RetrievalTask): Promise<Record<string, number>> {
     const { maxPassageTokens } = task;
     const options = { directory: folder, bits: 32, maxPassageTokens, replace: true } as const;
     await using index = await model.index(dataset.passages(), options);
-    const hits = await hitLists(model.retrieve(texts, index, { topK: DEPTH }));
+    const hits = await hitLists(model.retrieve(texts, index, { topK: DEPTH, hybrid: false }));
     const run = new Map(
       queries.map((id, i) => [id, hits[i]!.filter((hit) => hit.id !== id)] as const),
     );

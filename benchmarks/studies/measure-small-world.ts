@@ -37,7 +37,7 @@ async function measure({ model: folder, corpus, questions }: SmallWorldTask) {
     await using model = await ReAtt.load(folder, { threads: 1 });
     await using index = await model.index(passages.values(), { directory, replace: true });
     const names = [...new Set(asked.map(({ question }) => question))];
-    const found = await hitLists(model.retrieve(names, index, { topK: 1 }));
+    const found = await hitLists(model.retrieve(names, index, { topK: 1, hybrid: false }));
     const isFound = found.map(([first], i) => Number(first!.title === names[i]));
     const isRight: number[] = [];
     for (const { question, answers, contexts } of asked.filter((_, i) => i % 6 === 0)) {

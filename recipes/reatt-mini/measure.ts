@@ -152,7 +152,8 @@ async function answerAll(
 async function measure(directory: string): Promise<void> {
   await using model = await ReAtt.load(values.model);
   await using index = await model.index(readPassages(values.corpus), {
-    ...{ directory, bits: 32 },
+    directory,
+    bits: 32,
   });
   const questions = await readTrainingFile(values.questions);
   const hybrid = await interpolation(index);
