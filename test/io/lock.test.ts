@@ -33,9 +33,11 @@ test("calls of one process get the lock one after the other", async () => {
   };
   const { path } = directory;
   await Promise.all([write("a", path), write("b", `${path}/.`), write("c", path)]);
+  const order = [0, 2, 4].map((i) => log[i]![0]!); // that in which the system resolves the paths
+  assert.equal(order.toSorted(), ["a", "b", "c"]);
   assert.equal(
     log,
-    ["a", "b", "c"].flatMap((name) => [`${name} begins`, `${name} ends`]),
+    order.flatMap((name) => [`${name} begins`, `${name} ends`]),
   );
 });
 
