@@ -1,6 +1,11 @@
 /** `reatt answer`: answers with the passages that they come from. */
 
-import { ANSWER_OPTIONS, PASSAGES_READ, READERS } from "../options/library-options.ts";
+import {
+  ANSWER_OPTIONS,
+  PASSAGES_READ,
+  RANK_OPTIONS,
+  READERS,
+} from "../options/library-options.ts";
 import { choice, defaultOf, infoOf, option, type Resolved } from "../options/option.ts";
 import type { AnswerOptions, Phrase } from "../reatt.ts";
 import { phrasesToJson, replyToJson } from "../server/results.ts";
@@ -22,6 +27,9 @@ import { UsageError } from "./usage-error.ts";
 
 const { reader, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = ANSWER_OPTIONS;
 const READING = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
+
+/** Options that have no effect without a reader. */
+const UNREAD = { ...READING, minScore: RANK_OPTIONS.minScore, explain: RANK_OPTIONS.explain };
 
 const OPTIONS = {
   ...searchOptions(ANSWER_TOP_K),
@@ -95,19 +103,22 @@ async function* phrasesOf({
   questions,
   options,
 }: OpenSearch): AsyncGenerator<Phrase[], void> {
-  const { granularity = "passage", topK = PASSAGES_READ } = options;
+  const { granularity = "passage", topK = PASSAGES_READ, where, filter, hybrid, signal } = options;
   const texts = questions.map(({ question }) => question);
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH)
     yield* await model.phrases(texts.slice(first, first + QUESTIONS_PER_BATCH), index, {
-      ...options,
       granularity,
       topK,
+      where,
+      filter,
+      hybrid,
+      signal,
     });
 }
 
 /** @throws {UsageError} for an option that has no effect without a reader */
 function checkUnread(values: Values): void {
-  const names = Object.keys(READING) as (keyof typeof READING)[];
-  const first = names.find((name) => values[name] !== defaultOf(READING[name]));
+  const names = Object.keys(UNREAD) as (keyof typeof UNREAD)[];
+  const first = names.find((name) => values[name] !== defaultOf(UNREAD[name]));
   if (first !== undefined) throw new UsageError(`--${flagOf(first)} with --reader none`);
 }

@@ -121,7 +121,8 @@ const MAX_PART_LENGTH = 1_000; // characters; an id in a file can have 64 MiB
 /** One line of a part. */
 function shorten(part: string): string {
   const short = part.length > MAX_PART_LENGTH ? `${part.slice(0, MAX_PART_LENGTH)}…` : part;
-  return short.replace(/\s*[\p{Cc}\u2028\u2029]\s*/gu, " ").trim();
+  const lines = short.split(/[\p{Cc}\u2028\u2029]/u).map((line) => line.trim());
+  return lines.filter((line) => line !== "").join(" ");
 }
 
 /** Meanings of the error codes of the operating system (errno). */

@@ -58,8 +58,8 @@ const EXPRESSIONS: readonly RegExp[] = [
   String.raw`(?<!${LETTERS})(?!(?:[cdjlmnst]|qu)['’])${LETTERS}+(?:['’](?!s\b)${LETTERS}+)+`,
   // COVID-19, F-16, X-ray, e-mail, 7-B
   String.raw`(?<!${LETTERS})${LETTERS}+-\p{N}+`,
-  String.raw`(?<!${WORD})${WORD}-${WORD}+`,
-  String.raw`(?<!${WORD})${WORD}+-${WORD}(?!${WORD})`,
+  `(?<!${WORD})${WORD}-${WORD}+`,
+  `(?<!${WORD})${WORD}+-${WORD}(?!${WORD})`,
   // 550e8400-e29b-41d4, A4-12B: codes that mix letters and digits; not 19th-century
   String.raw`(?<!${WORD}-?)(?=(?:${WORD}+-)*(?:\p{L}+\p{Nd}|\p{Nd}+(?!st|nd|rd|th|s\b)\p{L}+)${WORD}*)${WORD}+(?:-${WORD}+)+`,
   // v1.2.3-beta.1+5
@@ -71,7 +71,7 @@ const EXPRESSIONS: readonly RegExp[] = [
   // Ca(OH)2, f(x)
   String.raw`${WORD}\(${WORD}+\)${WORD}*`,
   // fe80::1ff:fe23:4567:890a, 00:1b:44:11:3a:b7
-  String.raw`(?<!${WORD})(?:[0-9a-f]{1,4})?(?::{1,2}[0-9a-f]{1,4}){2,7}(?!${WORD})`,
+  `(?<!${WORD})(?:[0-9a-f]{1,4})?(?::{1,2}[0-9a-f]{1,4}){2,7}(?!${WORD})`,
 ].map((source) => new RegExp(source, "giu"));
 
 /** Duran Duran, Bora Bora: a name that is a word twice. */

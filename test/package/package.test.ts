@@ -40,7 +40,8 @@ function run(cwd: string, command: string, ...args: string[]): string {
 test.before(() => {
   // A copy, because the build replaces `dist`, which other tests use.
   const source = join(folder, "source");
-  const built = ["package.json", "tsconfig.json", "tsconfig.build.json", "src", ...manifest.files];
+  const needed = ["package.json", "tsconfig.json", "tsconfig.build.json", "src", "scripts"];
+  const built = [...needed, ...manifest.files];
   for (const name of built)
     if (name !== "dist" && !name.startsWith("!"))
       cpSync(name, join(source, name), { recursive: true });

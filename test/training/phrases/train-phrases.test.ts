@@ -193,6 +193,8 @@ test("the commands train phrase queries and answer with phrases", async () => {
   const wrong = await runCaptured([...ask, "--question", "Who?", "--max-answer-tokens", "2"]);
   assert.is(wrong.code, 2);
   assert.match(wrong.stderr, /--max-answer-tokens with --reader none/);
+  const explained = await runCaptured([...ask, "--question", "Who?", "--explain"]);
+  assert.match(explained.stderr, /--explain with --reader none/);
   const without = [...ask.slice(0, 2), MODEL, ...ask.slice(3), "--question", "Who?"];
   const { code, stderr } = await runCaptured(without);
   assert.is(code, 1);

@@ -18,7 +18,7 @@ import {
 } from "../format/manifest.ts";
 import { recordOf, writeParts } from "../format/new-files.ts";
 import { unpackCut } from "../format/packed-passage.ts";
-import { fileOf, openSegment, readDeleted, type Segment } from "../format/segment.ts";
+import { fileOf, readDeleted, type Segment } from "../format/segment.ts";
 import { openSegments } from "../format/snapshot.ts";
 import { reading, writing } from "../format/storage.ts";
 import { bitsFor } from "../write/automatic-bits.ts";

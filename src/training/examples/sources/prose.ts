@@ -23,7 +23,7 @@ const SEPARATOR = /[,;，、；|·•»›→]|\s[-–—/]\s/gu;
 /** Share of the characters that are links, and share of the words that are numbers. */
 const MAX_LINKS = 0.3;
 const MAX_NUMBERS = 0.5;
-const LINK = /(?:https?:\/\/|www\.)\S+|\S+@\S+\.\S+/gu;
+const LINK = /(?:https?:\/\/|www\.)\S+|(?<!\S)[^\s@]+@[^\s.]+\.\S+/gu;
 
 const known = new WeakMap<Passages, Promise<ReadonlySet<string>>>();
 
