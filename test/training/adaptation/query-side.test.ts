@@ -112,7 +112,7 @@ test("a copy of the lower layers: the same vectors before training; then better 
   );
   await using opened = await copy.openIndex(at("old"));
   const found = async (of: ReAtt): Promise<number> =>
-    (await hitLists(of.retrieve(questions, opened))).filter(
+    (await hitLists(of.retrieve(questions, opened, { hybrid: false }))).filter(
       (hits, i) => hits[0]!.id === PASSAGES[i]!.id,
     ).length;
   assert.ok((await found(copy)) > (await found(model)));

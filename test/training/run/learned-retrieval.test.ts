@@ -23,7 +23,7 @@ import { temporaryFolder, writeLines, writeTinyModel } from "../../support/train
 async function recallAt1(model: string, corpus: string, names: readonly string[]): Promise<number> {
   await using reatt = await ReAtt.load(model);
   await using index = await reatt.index(readPassages(corpus), { directory: `${model}/index` });
-  const found = await hitLists(reatt.retrieve(names, index, { topK: 1 }));
+  const found = await hitLists(reatt.retrieve(names, index, { topK: 1, hybrid: false }));
   return found.filter(([first], i) => first!.title === names[i]).length / names.length;
 }
 
