@@ -70,7 +70,17 @@ export class InputError extends Error implements Required<Problem> {
     return ERROR_STATUSES[this.code];
   }
 
-  /** What `JSON.stringify` writes. */
+  /**
+   * What `JSON.stringify` writes.
+   *
+   * @example
+   * ```ts
+   * import { InputError } from "reatt";
+   *
+   * const problem = { where: "x", expected: "a folder", got: "a file", remedy: "name a folder" };
+   * console.log(JSON.parse(JSON.stringify(new InputError(problem))).got); // a file
+   * ```
+   */
   toJSON(): Required<Problem> & { name: string; message: string; status: number } {
     const { name, message, code, status, where, expected, got, remedy } = this;
     return { name, message, code, status, where, expected, got, remedy };
