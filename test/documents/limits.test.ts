@@ -280,6 +280,17 @@ for (const [what, [contents, limits, message]] of Object.entries(BOMBS))
     assert.match(String(await page().catch(String)), message);
   });
 
+test("a document has any number of blocks", async () => {
+  const count = 150_000;
+  const note = `.. note::\n\n${"   A\n\n".repeat(count)}`;
+  const files = { "a.docx": docx(wordParagraph("A").repeat(count)), "a.rst": note };
+  for (const [name, file] of Object.entries(files)) {
+    const { passages } = await readOne(name, file);
+    const words = passages.flatMap(({ text }) => text.split(/\s+/));
+    assert.ok(words.filter((word) => word === "A").length >= count, name); // passages overlap
+  }
+});
+
 test("signals are handled while a file is read", async () => {
   const controller = new AbortController();
   setTimeout(() => controller.abort(new Error("stopped")), 50);

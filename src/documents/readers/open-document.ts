@@ -4,6 +4,7 @@
  * Source: OASIS OpenDocument 1.3, part 3.
  */
 
+import { append } from "../append.ts";
 import type { Budget } from "../budget.ts";
 import { type Container, Damage, withContainer } from "../container.ts";
 import type { Row } from "../delimited.ts";
@@ -166,9 +167,9 @@ class OpenText {
       else if (name === "text:line-break") inline.node(element("br", []));
       else if (name === "text:note")
         for (const body of childrenOf(child, "text:note-body"))
-          this.#boxes.push(...this.blocks(body));
+          append(this.#boxes, this.blocks(body));
       else if (name === "draw:frame" || name === "draw:custom-shape")
-        this.#boxes.push(...this.blocks(child));
+        append(this.#boxes, this.blocks(child));
       else
         this.#inline(child, inline, this.#styles.script(attributes["text:style-name"]) || script);
     }

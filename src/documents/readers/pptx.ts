@@ -4,6 +4,7 @@
  * Source: ECMA-376, part 1, 19 (PresentationML) and 21.1 (DrawingML, text).
  */
 
+import { append } from "../append.ts";
 import type { Budget } from "../budget.ts";
 import { type Container, withContainer } from "../container.ts";
 import type { Document, Place } from "../document.ts";
@@ -77,13 +78,13 @@ async function slideNodes(slide: Element, parts: SlideParts): Promise<SlideNodes
       const type = placeholderOf(shape);
       if (type !== undefined && REPEATED.test(type)) continue;
       const isTitle = type === "title" || type === "ctrTitle";
-      if (isTitle) titles.push(...paragraphTexts(shape));
-      else nodes.push(...paragraphNodes(shape, type === "" || type === "body" || type === "obj"));
-    } else nodes.push(...(await frameNodes(shape, parts)));
+      if (isTitle) append(titles, paragraphTexts(shape));
+      else append(nodes, paragraphNodes(shape, type === "" || type === "body" || type === "obj"));
+    } else append(nodes, await frameNodes(shape, parts));
   const notes = parts.own.find(({ type }) => type === "notesSlide")?.target;
   const page = notes === undefined ? undefined : await parts.container.xml(notes);
   for (const shape of page ? find(page, "p:sp") : [])
-    if (placeholderOf(shape) === "body") nodes.push(...paragraphNodes(shape, false));
+    if (placeholderOf(shape) === "body") append(nodes, paragraphNodes(shape, false));
   return { title: titles.join(" ").trim(), nodes };
 }
 

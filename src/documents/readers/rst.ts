@@ -5,6 +5,7 @@
  * Source: https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html
  */
 
+import { append } from "../append.ts";
 import type { Budget } from "../budget.ts";
 import { parseRows } from "../delimited.ts";
 import type { Document } from "../document.ts";
@@ -90,7 +91,7 @@ class RstParser {
     if (heading > 0) return at + heading;
     if (line.startsWith(" ")) {
       const end = blockEnd(lines, at, 1);
-      nodes.push(...this.#blocks(dedented(lines, at, end, first), level + 1));
+      append(nodes, this.#blocks(dedented(lines, at, end, first), level + 1));
       return end;
     }
     if (isGridBorder(line)) return this.#table(lines, at, first, nodes, gridTable);
@@ -199,8 +200,10 @@ class RstParser {
   #lineBlock(lines: readonly string[], start: number, first: number, nodes: Node[]): number {
     let at = start;
     const children: Node[] = [];
-    for (; lines[at]?.startsWith("|"); at++)
-      children.push(...this.#inline(lines[at]!.slice(1).trim(), first + at), element("br", []));
+    for (; lines[at]?.startsWith("|"); at++) {
+      append(children, this.#inline(lines[at]!.slice(1).trim(), first + at));
+      children.push(element("br", []));
+    }
     nodes.push(element("p", children));
     return at;
   }
@@ -247,7 +250,7 @@ class RstParser {
     if (note) {
       const own = dedented(lines, at + 1, end, first);
       const body = { lines: [lines[at]!.slice(note[0].length), ...own.lines], first: first + at };
-      nodes.push(...this.#blocks(body, level + 1));
+      append(nodes, this.#blocks(body, level + 1));
     } else if (name !== undefined && substitution === undefined)
       this.#directive(
         name.toLowerCase(),
@@ -270,7 +273,7 @@ class RstParser {
       );
     else if (name === "image" || name === "figure") {
       nodes.push(element("p", [element("img", [], { alt: options.get("alt") ?? "" })], {}, line));
-      nodes.push(...this.#blocks(content, level + 1));
+      append(nodes, this.#blocks(content, level + 1));
     } else if (name === "csv-table") this.#csvTable(argument, options, content, nodes);
     else if (name === "list-table") this.#listTable(argument, options, content, level, nodes);
     else {
@@ -288,7 +291,7 @@ class RstParser {
       if (label && shown === "" && firstBlock && !isText(firstBlock) && firstBlock.name === "p")
         firstBlock.children.unshift(text(label, line));
       else if (children.length > 0) nodes.push(element("p", children, {}, line));
-      nodes.push(...inner);
+      append(nodes, inner);
     }
   }
 

@@ -1,5 +1,6 @@
 /** The paragraphs, lists and tables of a Word document, as elements of HTML. */
 
+import { append } from "../append.ts";
 import type { Budget } from "../budget.ts";
 import { element, Inline, type Item, listOf, type Node, text } from "../html-tree.ts";
 import { childrenOf, type Element, find, first, isText, textContent } from "../markup.ts";
@@ -64,7 +65,7 @@ export class WordBody {
 
   add(content: Element, kind: "body" | "header" = "body"): void {
     const blocks = this.#blocks(kind === "header" ? (childrenOf(content)[0] ?? content) : content);
-    this.nodes.push(...blocks);
+    append(this.nodes, blocks);
     this.#endList(this.nodes);
     this.#endNotes(this.nodes);
   }
@@ -110,7 +111,7 @@ export class WordBody {
     }
     if (boxes.length > 0) {
       this.#endList(nodes);
-      nodes.push(...boxes);
+      append(nodes, boxes);
     }
   }
 
@@ -127,7 +128,7 @@ export class WordBody {
   }
 
   #endNotes(nodes: Node[]): void {
-    nodes.push(...this.#pending);
+    append(nodes, this.#pending);
     this.#pending = [];
   }
 
