@@ -144,11 +144,17 @@ async function killedProcesses(
   }
 }
 
+/** The beginning of a file, as an error shows it. */
+function shown(folder: string, path: string): string {
+  const file = join(folder, path);
+  return existsSync(file) ? JSON.stringify(readFileSync(file, "latin1").slice(0, 2_000)) : "nothing";
+}
+
 async function compareRuns(out: string, whole: string): Promise<void> {
   const [files, expected] = [await comparedFiles(out), await comparedFiles(whole)];
   for (const path of new Set([...files.keys(), ...expected.keys()]))
     if (JSON.stringify(files.get(path)) !== JSON.stringify(expected.get(path)))
-      throw new Error(`other contents of ${path}`);
+      throw new Error(`other contents of ${path}: ${shown(out, path)}, not ${shown(whole, path)}`);
   if (existsSync(join(whole, "index"))) await sameBytes(join(out, "index"), join(whole, "index"));
 }
 
