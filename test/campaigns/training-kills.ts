@@ -147,7 +147,9 @@ async function killedProcesses(
 /** The beginning of a file, as an error shows it. */
 function shown(folder: string, path: string): string {
   const file = join(folder, path);
-  return existsSync(file) ? JSON.stringify(readFileSync(file, "latin1").slice(0, 2_000)) : "nothing";
+  return existsSync(file)
+    ? JSON.stringify(readFileSync(file, "latin1").slice(0, 2_000))
+    : "nothing";
 }
 
 async function compareRuns(out: string, whole: string): Promise<void> {

@@ -198,14 +198,15 @@ export function verdictOf({
 const fileOf = (out: string): string => join(out, "checkpoint", "measurements.json");
 const numbers = z.array(z.number());
 const weights = z.object({ lambda: z.number(), k1: z.number(), b: z.number() });
+/** Its order is that of a record, so a resumed run writes the bytes of one that was not stopped. */
 const description = z.array(
   z.object({
     step: z.int(),
-    taken: z.boolean().optional(),
     reciprocalRanks: numbers,
+    hybrid: z.object({ weights, reciprocalRanks: numbers }),
     exactMatch: numbers.optional(),
     f1: numbers.optional(),
-    hybrid: z.object({ weights, reciprocalRanks: numbers }),
+    taken: z.boolean().optional(),
   }),
 );
 
