@@ -8,7 +8,10 @@ import { send, startTestServer } from "./support.ts";
 
 const SHORT = { head: 1_000, request: 2_000, reply: 1_500, idle: 1_000, check: 100 };
 const server = await startTestServer({ clientLimits: SHORT });
-test.after(() => server.close());
+const servers = [server]; // one that stays open keeps the process
+test.after(async () => {
+  for (const one of servers) await one.close();
+});
 const port = portOf(server.url);
 
 /** Requests that are answered with a status of 400 or more, or with nothing but a close. */
@@ -137,6 +140,7 @@ test("bad requests are in the log and in the metrics, and lock nobody out", asyn
 
 test("half-sent bodies have one budget, and questions are answered beside them", async () => {
   const strict = await startTestServer();
+  servers.push(strict);
   const length = 7_900_000;
   const head =
     "POST /v1/answer HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
@@ -154,13 +158,16 @@ test("half-sent bodies have one budget, and questions are answered beside them",
   const question = { question: "Who patented a steam engine in 1781?", topK: 1 };
   assert.is((await send(`${strict.url}/v1/answer`, question)).status, 200);
   const large = { ...question, id: "x".repeat(3_000_000) };
-  assert.is((await send(`${strict.url}/v1/answer`, large)).status, 503);
+  // On a loaded machine, some bytes of the half-sent bodies are still to come.
+  const statuses = new Set<number>();
+  const ask = async (): Promise<number> => (await send(`${strict.url}/v1/answer`, large)).status;
+  for (let i = 0; i < 100 && !statuses.has(503); i++) statuses.add(await ask());
+  assert.ok(statuses.has(503));
   for (const socket of sockets) socket.destroy();
   let status: number;
-  do status = (await send(`${strict.url}/v1/answer`, large)).status;
+  do status = await ask();
   while (status === 503);
   assert.is(status, 400);
-  await strict.close();
 });
 
 test.run();
