@@ -61,6 +61,7 @@ export function normalForm(text: string): string {
     visible(text).replace(APOSTROPHES, "'").replace(QUOTATION_MARKS, '"'),
     "NFKD",
   )
+    .replace(APOSTROPHES, "'") // NFKD divides ŉ into an apostrophe and n
     .toLowerCase()
     .replace(/i\u0307/g, "i") // lower case of İ
     .replace(/[ßςı]/g, (letter) => LETTERS[letter]!);

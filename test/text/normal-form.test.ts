@@ -60,6 +60,7 @@ test("forms of the same text have one normal form", () => {
     ["한국", "한국".normalize("NFD")],
     ["ΟΔΟΣ", "οδος"],
     ["page\fbreak", "page break"],
+    ["ŉ ‴", "'n '''"],
   ] as const)
     assert.is(normalForm(one), normalForm(other));
 });
