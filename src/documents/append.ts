@@ -1,4 +1,4 @@
-/** Appends a list of any length: `push(...more)` ends with an error of the stack at 100,000 values. */
+/** Appends a list of any length: `push(...more)` overflows the stack at about 100,000 values. */
 export function append<T>(list: T[], more: Iterable<T>): void {
   for (const one of more) list.push(one);
 }
