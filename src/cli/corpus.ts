@@ -3,6 +3,7 @@
 import { FORMATS } from "../documents/formats.ts";
 import { type PassageSpool, spoolPassages } from "../documents/passage-spool.ts";
 import type { ReadDocumentsOptions, SkippedFile } from "../documents/read-documents.ts";
+import { plain } from "./plain.ts";
 import { type Progress, startProgress } from "./progress.ts";
 
 /** Files that a message names. */
@@ -49,5 +50,5 @@ export function describeSkipped(skipped: readonly SkippedFile[]): string {
   }
   const files = skipped.filter(({ isPart }) => !isPart).length;
   if (files > 1) lines.push(`skipped ${files} files`);
-  return lines.map((line) => `${line.replace(/[\s\p{Cc}]+/gu, " ")}\n`).join("");
+  return lines.map((line) => `${plain(line)}\n`).join("");
 }

@@ -5,6 +5,7 @@
 
 import type { AnswerOptions, Hit, Phrase, Reply } from "../reatt.ts";
 import type { Span } from "../text/span.ts";
+import { plain } from "./plain.ts";
 
 /** Characters of a snippet: about three lines of a terminal. */
 const EXCERPT_LENGTH = 240;
@@ -103,8 +104,3 @@ const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
 
 /** 0 -> "   1." */
 const rank = (index: number): string => `${String(index + 1).padStart(4)}.`;
-
-/** Text on one line without control characters. */
-function plain(text: string): string {
-  return text.replace(/[\s\p{Cc}]+/gu, " ");
-}

@@ -8,6 +8,7 @@ import { emptyCommand } from "./empty-command.ts";
 import { flagOf } from "./flag-name.ts";
 import { OptionsFileError } from "./options-file-error.ts";
 import { parse } from "./parse.ts";
+import { plain } from "./plain.ts";
 import { UsageError } from "./usage-error.ts";
 import { version } from "./version.ts";
 
@@ -123,7 +124,7 @@ export function report(
   const [line, code] = explain(withFileHint(error, command), signal, help);
   const isOfFlags = error instanceof InputError && !(error instanceof OptionsFileError);
   const flagged = isOfFlags ? withFlags(line, command?.flags ?? []) : line;
-  process.stderr.write(`reatt: ${flagged.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
+  process.stderr.write(`reatt: ${plain(flagged)}\n`);
   if (process.env.REATT_DEBUG === "1" && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);
   return code;

@@ -29,6 +29,7 @@ import { type Question, readQuestions } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
 import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
+import { plain } from "./plain.ts";
 import { type Progress, startProgress } from "./progress.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -137,8 +138,7 @@ export class UnreadableQuestions {
   report({ id }: Question, error: InputError): void {
     if (this.#questions === 1) throw error;
     this.#count++;
-    const line = `question ${id}: ${error.message}`;
-    process.stderr.write(`${line.replace(/[\s\p{Cc}]+/gu, " ")}\n`);
+    process.stderr.write(`${plain(`question ${id}: ${error.message}`)}\n`);
   }
 
   /** @throws {InputError} if there are such questions, so that the command ends with 1 */

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { readJsonLines } from "../io/json-lines.ts";
-import type { Segment } from "../retrieval/index/format/segment.ts";
+import { findAlive, type Segment } from "../retrieval/index/format/segment.ts";
 import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
 import type { PassageLabel } from "../retrieval/index/maintain/labels.ts";
 import type { Passage } from "../text/passage.ts";
@@ -57,11 +57,8 @@ async function alivePassage(
   segments: readonly Segment[],
   id: string,
 ): Promise<Passage | undefined> {
-  for (const segment of segments) {
-    const ordinal = await segment.find(id);
-    if (ordinal !== undefined && segment.isAlive(ordinal)) return segment.passage(ordinal);
-  }
-  return undefined;
+  const found = await findAlive(segments, id);
+  return found && segments[found.position]!.passage(found.ordinal);
 }
 
 const digestOf = ({ title, text }: Passage): string =>

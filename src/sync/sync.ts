@@ -18,6 +18,7 @@ import { createOutputDirectory, createTemporaryDirectory } from "../io/create-di
 import { InputError, inputErrorFrom } from "../io/errors.ts";
 import { whileLocked } from "../io/lock.ts";
 import { findManifest, type Manifest } from "../retrieval/index/format/manifest.ts";
+import { findAlive } from "../retrieval/index/format/segment.ts";
 import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import type { Passage } from "../text/passage.ts";
@@ -193,13 +194,8 @@ async function whichAreIndexed(
   files: readonly (readonly [name: string, record: FileRecord])[],
 ): Promise<Set<string>> {
   await using snapshot = await openSnapshot(directory);
-  const isIndexed = async (id: string): Promise<boolean> => {
-    for (const segment of snapshot.segments) {
-      const ordinal = await segment.find(id);
-      if (ordinal !== undefined && segment.isAlive(ordinal)) return true;
-    }
-    return false;
-  };
+  const isIndexed = async (id: string): Promise<boolean> =>
+    (await findAlive(snapshot.segments, id)) !== undefined;
   const whole = new Set<string>();
   for (const [name, { ids }] of files) {
     let isWhole = true;

@@ -19,6 +19,18 @@ import { damagedFile, readAt } from "./storage.ts";
 
 const ROW_BYTES = 16; // two uint64
 
+/** Where the passage with this id is among segments; undefined if none has it, or it is deleted. */
+export async function findAlive(
+  segments: readonly Segment[],
+  id: string,
+): Promise<{ readonly position: number; readonly ordinal: number } | undefined> {
+  for (const [position, segment] of segments.entries()) {
+    const ordinal = await segment.find(id);
+    if (ordinal !== undefined && segment.isAlive(ordinal)) return { position, ordinal };
+  }
+  return undefined;
+}
+
 export interface Segment extends AsyncDisposable {
   readonly record: SegmentRecord;
   isAlive(ordinal: number): boolean;

@@ -2,7 +2,7 @@
 
 import type { Passage } from "../../../text/passage.ts";
 import { type PassageFields, unpackFields } from "./packed-passage.ts";
-import { fileOf, type Segment } from "./segment.ts";
+import { fileOf, findAlive, type Segment } from "./segment.ts";
 
 /** Tokens in a piece. Keys and scores of a piece fit in the cache of a processor. */
 export const PIECE_TOKENS = 16_384;
@@ -107,11 +107,8 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
         }
     },
     async find(id) {
-      for (const [i, segment] of segments.entries()) {
-        const ordinal = await segment.find(id);
-        if (ordinal !== undefined && segment.isAlive(ordinal)) return bases[i]! + ordinal;
-      }
-      return undefined;
+      const found = await findAlive(segments, id);
+      return found && bases[found.position]! + found.ordinal;
     },
   };
 }
