@@ -27,6 +27,7 @@ const CHECK_MS = 50;
 /** A thread takes 0.3 s to start, so the next file uses the one of the last. */
 const IDLE_MS = 10_000;
 
+/** Threads that wait for a file. */
 const idle: Worker[] = [];
 
 /** An open PDF file. */
@@ -98,7 +99,15 @@ function start({ heap }: PdfLimits): Worker {
   const limits = { maxOldGenerationSizeMb: heap / 2 ** 20 };
   const worker = startWorker("pdf-worker", import.meta.url, undefined, limits);
   worker.on("error", () => {}); // also of an idle thread; `ask` reports those of its file
+  worker.once("exit", () => removeIdle(worker));
   return worker;
+}
+
+/** Whether the thread was idle. */
+function removeIdle(worker: Worker): boolean {
+  const at = idle.indexOf(worker);
+  if (at !== -1) idle.splice(at, 1);
+  return at !== -1;
 }
 
 /** Keeps a thread for the next file, for a while. */
@@ -106,10 +115,7 @@ function release(worker: Worker): void {
   worker.unref();
   idle.push(worker);
   setTimeout(() => {
-    const at = idle.indexOf(worker);
-    if (at === -1) return;
-    idle.splice(at, 1);
-    void worker.terminate();
+    if (removeIdle(worker)) void worker.terminate();
   }, IDLE_MS).unref();
 }
 

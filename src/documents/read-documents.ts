@@ -233,8 +233,25 @@ async function* readFolder(
   if (passages === 0) throw noDocument(folder, skipped);
 }
 
-/** The passages of one file. @throws {InputError} if it is damaged, also after some passages */
+/**
+ * The passages of one file.
+ *
+ * @throws {InputError} if it is damaged, also after some passages. A defect of a reader is one too,
+ *   so that it costs one file and not a folder.
+ */
 export async function* readFile(
+  file: SourceFile,
+  options: Omit<ResolvedReadOptions, "onProgress">,
+): AsyncGenerator<Passage, void> {
+  try {
+    yield* passagesOf(file, options);
+  } catch (error) {
+    if (error instanceof InputError || options.signal?.aborted) throw error;
+    throw defect(file.path, error);
+  }
+}
+
+async function* passagesOf(
   file: SourceFile,
   options: Omit<ResolvedReadOptions, "onProgress">,
 ): AsyncGenerator<Passage, void> {
@@ -297,6 +314,18 @@ export const withoutText = ({ path }: Pick<SourceFile, "path">): InputError =>
       ? "scanned pages need text recognition (OCR) first"
       : "add text or remove the file",
   });
+
+const defect = (where: string, cause: unknown): InputError =>
+  new InputError(
+    {
+      code: "ERR_REATT_DEFECT",
+      where,
+      expected: "a document that reatt can read",
+      got: `a defect of reatt: ${cause}`,
+      remedy: "please report it, and ignore the file until it is mended",
+    },
+    { cause },
+  );
 
 const repeatedId = (where: string, id: string): InputError =>
   new InputError({

@@ -43,6 +43,8 @@ export const ERROR_STATUSES = {
   ERR_REATT_NO_PACKAGE: 500,
   /** The model or the index is closed. */
   ERR_REATT_CLOSED: 500,
+  /** A reader of documents failed where it should not; `cause` has the stack. */
+  ERR_REATT_DEFECT: 500,
 } as const;
 
 /** A code of an `InputError`. `docs/ERRORS.md` says what each means. */

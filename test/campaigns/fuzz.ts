@@ -58,8 +58,10 @@ async function inputs(seed: number): Promise<Tries> {
 
 /** @throws unless this is the error of a bad input */
 function judge(error: unknown, reader: string): void {
-  if (!(error instanceof InputError))
-    throw new Error(`${reader}: ${(error as Error)?.stack ?? error}`);
+  if (!(error instanceof InputError) || error.code === "ERR_REATT_DEFECT") {
+    const thrown = error instanceof InputError ? error.cause : error;
+    throw new Error(`${reader}: ${(thrown as Error)?.stack ?? thrown}`);
+  }
   const { message } = error;
   if (/[\n\r\u2028\u2029]/.test(message)) throw new Error(`${reader}: lines: ${message}`);
   if (message.length > MAX_MESSAGE) throw new Error(`${reader}: ${message.length} characters`);

@@ -8,6 +8,7 @@ import { gzipSync } from "node:zlib";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type FilePatterns, filesOf } from "../../src/documents/folder.ts";
+import type { SkippedFile } from "../../src/documents/read-documents.ts";
 import { InputError } from "../../src/io/errors.ts";
 import { temporary } from "../retrieval/support.ts";
 import { docx, pdf, readAll, wordParagraph } from "./support.ts";
@@ -230,6 +231,41 @@ test("a folder: ignored, hidden and linked files, and files that no reader knows
   ]);
   assert.match(skipped["link.txt"]!, /got a symbolic link/);
   assert.match(skipped["c.png"]!, /got \.png/);
+});
+
+test("a defect of a reader costs one file of a folder", async () => {
+  const root = join(folder.path, "defects");
+  mkdirSync(root);
+  for (const text of ["ant", "bee", "cat"]) await writeFile(join(root, `${text}.txt`), text);
+  const encode = (text: string): number[] => {
+    if (text.includes("bee")) throw new TypeError("x is not a function");
+    return [1];
+  };
+  const problems: InputError[] = [];
+  const onSkip = ({ problem }: SkippedFile): void => void problems.push(problem);
+  const { passages } = await readAll(root, { tokenizer: { encode }, onSkip });
+  assert.equal(
+    passages.map(({ id }) => id),
+    ["ant.txt#1", "cat.txt#1"],
+  );
+  assert.equal(problems.length, 1);
+  assert.is(problems[0]!.code, "ERR_REATT_DEFECT");
+  assert.is(problems[0]!.where, join(root, "bee.txt"));
+  assert.match(problems[0]!.got, /TypeError: x is not a function/);
+  assert.match((problems[0]!.cause as Error).stack!, /encode/);
+});
+
+test("a reader that the caller stops is no defect", async () => {
+  const path = join(folder.path, "stopped.txt");
+  await writeFile(path, "ant");
+  const controller = new AbortController();
+  const encode = (): number[] => {
+    controller.abort(new Error("stopped"));
+    throw new TypeError("after the stop");
+  };
+  const read = readAll(path, { tokenizer: { encode }, signal: controller.signal });
+  const thrown = await read.catch((error: unknown) => error);
+  assert.not.instance(thrown, InputError);
 });
 
 const namesOf = async (root: string, patterns: FilePatterns): Promise<string[]> => {
