@@ -114,12 +114,6 @@ export { type DeleteOptions, deletePassages } from "./retrieval/index/maintain/u
 export { type Damage, verifyIndex } from "./retrieval/index/maintain/verify.ts";
 export type { BuildProgress } from "./retrieval/index/write/build.ts";
 export type { BuildForecast } from "./retrieval/index/write/forecast.ts";
-export {
-  exportToLance,
-  type LanceExportOptions,
-  type LanceExportProgress,
-} from "./retrieval/lance/lance-export.ts";
-export type { LanceTable } from "./retrieval/lance/lance-search.ts";
 export type { Engine, PresetName } from "./retrieval/open-engine.ts";
 export type { OpenOptions } from "./retrieval/open-index.ts";
 export type { Granularity } from "./retrieval/rank.ts";

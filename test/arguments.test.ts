@@ -9,7 +9,6 @@ import {
   compactIndex,
   convertModel,
   deletePassages,
-  exportToLance,
   InputError,
   indexInfo,
   mergeShards,
@@ -203,7 +202,6 @@ test("unknown options: a similar name is suggested", async () => {
     [() => compactIndex(at("index"), any({ dir: 1 })), /got "dir"; /],
     [() => mergeShards(["a"], any({ directory: at("never"), keepRatio: 1 })), /got "keepRatio"; /],
     [() => verifyIndex(at("index"), any({ repair: true })), /got "repair"; /],
-    [() => exportToLance(at("index"), any({ url: "x" })), /got "url"; did you mean "uri"\?$/],
     [() => openLexicalIndex(index, any({ K1: 2 })), /got "K1"; did you mean "k1"\?$/],
   ] as const) {
     const thrown = await mistake(call);

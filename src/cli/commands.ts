@@ -37,11 +37,6 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./index-merge.ts")).mergeCommand,
   },
   {
-    name: "index export",
-    summary: "Write the token keys of an index to a LanceDB table, or update the table.",
-    load: async () => (await import("./index-export.ts")).exportCommand,
-  },
-  {
     name: "index info",
     summary: "Show the contents and the size of an index.",
     load: async () => (await import("./index-inspect.ts")).infoCommand,

@@ -1,6 +1,6 @@
 /** How commands open an index to search it: the engine and its options. */
 
-import { FAISS_OPTIONS, LANCE_OPTIONS, OPEN_OPTIONS } from "../options/library-options.ts";
+import { FAISS_OPTIONS, OPEN_OPTIONS } from "../options/library-options.ts";
 import { choice, infoOf, option, optionally, type Resolved } from "../options/option.ts";
 import type { ReAtt } from "../reatt.ts";
 import type { Engine } from "../retrieval/open-engine.ts";
@@ -12,14 +12,12 @@ const { group } = infoOf(OPEN_OPTIONS.preset) as { readonly group: string };
 
 export const ENGINE_OPTIONS = {
   preset: OPEN_OPTIONS.preset,
-  engine: option(choice("onnxruntime", "faiss", "lancedb").default("onnxruntime"), {
-    help: "faiss needs the package faiss-node, lancedb the package @lancedb/lancedb",
+  engine: option(choice("onnxruntime", "faiss").default("onnxruntime"), {
+    help: "faiss needs the package faiss-node",
     group,
   }),
   faissFactory: optionally(FAISS_OPTIONS.factory, "exact search"),
   faissNprobe: FAISS_OPTIONS.nprobe,
-  lancedbUri: optionally(LANCE_OPTIONS.uri),
-  lancedbNprobe: LANCE_OPTIONS.nprobe,
 };
 
 export type EngineValues = Resolved<typeof ENGINE_OPTIONS>;
@@ -48,20 +46,11 @@ export async function openToSearch(
 
 /** @throws {UsageError} for options of another engine */
 export function engineOf(values: Omit<EngineValues, "preset">): Engine {
-  const { engine: name, faissFactory, faissNprobe, lancedbUri, lancedbNprobe } = values;
-  const given = {
-    "faiss-factory": faissFactory,
-    "faiss-nprobe": faissNprobe,
-    "lancedb-uri": lancedbUri,
-    "lancedb-nprobe": lancedbNprobe,
-  };
+  const { engine: name, faissFactory, faissNprobe } = values;
+  const given = { "faiss-factory": faissFactory, "faiss-nprobe": faissNprobe };
   for (const [flag, value] of Object.entries(given))
     if (value !== undefined && !flag.startsWith(name))
       throw new UsageError(`--${flag} is for another engine than ${name}`);
-  if (name === "lancedb") {
-    if (lancedbUri === undefined) throw new UsageError("--engine lancedb needs --lancedb-uri URI");
-    return { name, uri: lancedbUri, nprobe: lancedbNprobe };
-  }
   if (name === "faiss" && faissFactory !== undefined)
     return { name, factory: faissFactory, nprobe: faissNprobe };
   if (faissNprobe !== undefined)

@@ -138,22 +138,6 @@ export const FAISS_OPTIONS = {
   }),
 };
 
-/** A table of LanceDB. */
-export const LANCE_OPTIONS = {
-  /** The place where `exportToLance` wrote the table. */
-  uri: option(path(), {
-    help: "the table that reatt index export wrote",
-    placeholder: "URI",
-    group: ENGINE,
-  }),
-  /** Partitions that a question token reads. Default 16. */
-  nprobe: option(integer(1).optional(), {
-    help: "partitions of the table that are searched for each question token",
-    defaultText: "16",
-    group: ENGINE,
-  }),
-};
-
 /** How an index is opened. */
 export const OPEN_OPTIONS = {
   /**
@@ -172,9 +156,8 @@ export const OPEN_OPTIONS = {
       [
         z.enum(["onnxruntime", "faiss"]),
         z.strictObject({ name: z.literal("faiss"), ...FAISS_OPTIONS }),
-        z.strictObject({ name: z.literal("lancedb"), ...LANCE_OPTIONS }),
       ],
-      '"onnxruntime", "faiss", { name: "faiss", factory } or { name: "lancedb", uri }',
+      '"onnxruntime", "faiss" or { name: "faiss", factory }',
     )
     .default("onnxruntime"),
   /**

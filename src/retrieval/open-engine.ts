@@ -8,7 +8,6 @@ import { openFaissSearch } from "./faiss/faiss-search.ts";
 import { openCompressedStore } from "./index/format/compressed-store.ts";
 import type { Snapshot } from "./index/format/snapshot.ts";
 import type { KeyStore } from "./index/format/store.ts";
-import { type LanceTable, openLanceSearch } from "./lance/lance-search.ts";
 import { type CentroidSearchOptions, openCentroidSearch } from "./search/centroid-search.ts";
 import type { SearchEngine } from "./search/engine.ts";
 import { openFlatSearch } from "./search/flat-search.ts";
@@ -18,14 +17,9 @@ import type { FillOptions } from "./search/token-search.ts";
 /**
  * The search engine. `faiss` needs the optional package faiss-node: the string "faiss" gives an
  * exact search with the results of onnxruntime and preset `exact`; a factory string gives an
- * approximate one. `lancedb` searches the table of `exportToLance`, approximately. The scores of
- * the hits are exact with every engine.
+ * approximate one. The scores of the hits are exact with every engine.
  */
-export type Engine =
-  | "onnxruntime"
-  | "faiss"
-  | ({ readonly name: "faiss" } & FaissFactory)
-  | ({ readonly name: "lancedb" } & LanceTable);
+export type Engine = "onnxruntime" | "faiss" | ({ readonly name: "faiss" } & FaissFactory);
 
 /** The most decoded keys that exact search of a compressed index keeps in memory. */
 const KEPT_KEYS = 524_288; // 537 MB with 256 dimensions
@@ -80,10 +74,7 @@ export function openEngine(
   const preset = options.preset ?? (isSmall ? "exact" : "balanced");
   const empty = store.keyCount === 0; // faiss aborts the process if there are no keys
   if (engine === "faiss" && !empty) return openFaissSearch(store, threads);
-  if (typeof engine === "object" && !empty)
-    return engine.name === "faiss"
-      ? openFaissFactorySearch(store, engine, options)
-      : openLanceSearch(store, snapshot.manifest.segments, engine, threads);
+  if (typeof engine === "object" && !empty) return openFaissFactorySearch(store, engine, options);
   // Of a large compressed index, the block cache keeps the codes instead.
   if (!codebook || preset === "exact")
     return openFlatSearch(store, codebook && !canKeep ? 0 : memoryLimit, threads);

@@ -13,7 +13,7 @@ const MODEL = "models/reatt-mini";
 const folder = mkdtempSync(join(tmpdir(), "reatt-engine-"));
 test.after(() => rmSync(folder, { recursive: true }));
 
-const parse = (engine: "onnxruntime" | "faiss" | "lancedb", values: object = {}) =>
+const parse = (engine: "onnxruntime" | "faiss", values: object = {}) =>
   engineOf({ engine, ...values });
 
 test("options name an engine", () => {
@@ -21,22 +21,12 @@ test("options name an engine", () => {
   assert.is(parse("faiss"), "faiss");
   const factory = { faissFactory: "IVF8,Flat", faissNprobe: 4 };
   assert.equal(parse("faiss", factory), { name: "faiss", factory: "IVF8,Flat", nprobe: 4 });
-  assert.equal(parse("lancedb", { lancedbUri: "s3://b/t" }), {
-    name: "lancedb",
-    uri: "s3://b/t",
-    nprobe: undefined,
-  });
   for (const [refused, message] of [
     [
       () => parse("onnxruntime", factory),
       /^--faiss-factory is for another engine than onnxruntime$/,
     ],
-    [
-      () => parse("faiss", { lancedbNprobe: 4 }),
-      /^--lancedb-nprobe is for another engine than faiss$/,
-    ],
     [() => parse("faiss", { faissNprobe: 4 }), /^--faiss-nprobe needs --faiss-factory STRING$/],
-    [() => parse("lancedb"), /needs --lancedb-uri URI$/],
   ] as const)
     assert.throws(
       refused,
@@ -73,31 +63,5 @@ if (isInstalled("faiss-node"))
     assert.match(refused.stderr, /^reatt: faiss factory "IVF9999,Flat": expected [^\n]+\n$/);
   });
 else test.skip("faiss on the command line: the package faiss-node is not installed");
-
-if (isInstalled("@lancedb/lancedb"))
-  test("lancedb searches what was exported", async () => {
-    const lancedb = ["--engine", "lancedb", "--lancedb-uri", join(folder, "table")];
-    const refused = await retrieve(...lancedb);
-    assert.is(refused.code, 1);
-    assert.match(
-      refused.stderr,
-      /^reatt: \S+table: expected a table [^\n]+ reatt index export [^\n]+\n$/,
-    );
-    const exported = await reatt(
-      "index",
-      "export",
-      "--index",
-      index,
-      "--lancedb",
-      join(folder, "table"),
-    );
-    assert.equal([exported.code, exported.stdout], [0, ""]);
-    assert.match(
-      exported.stderr,
-      /^(\d+)\/\1 tokens.*\nSorting them into partitions\n\S+ is up to date\n$/,
-    );
-    assert.is((await retrieve(...lancedb)).stdout, (await retrieve()).stdout);
-  });
-else test.skip("lancedb on the command line: the package @lancedb/lancedb is not installed");
 
 test.run();
