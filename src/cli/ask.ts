@@ -7,7 +7,7 @@ import type { AnswerOptions, ReAtt } from "../reatt.ts";
 import { WHERE_OPTION } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { defineCommand } from "./command.ts";
-import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
+import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "./engine.ts";
 import { INDEX, MODEL } from "./file-options.ts";
 import { formatReply } from "./human.ts";
 import { loadModelFor } from "./load-model.ts";
@@ -25,6 +25,7 @@ export const askCommand = defineCommand({
     ...WHERE_OPTION,
     ...READING,
     topK: ANSWER_TOP_K,
+    ...LINK_OPTION,
     ...ENGINE_OPTIONS,
   },
   example: "reatt ask --index index",

@@ -25,7 +25,7 @@ import { JSON_OBJECT } from "./file-options.ts";
 import { answerAll } from "./recorded-answers.ts";
 import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "./search.ts";
 
-const { question, queries, ids, json, explain, ...SEARCH } = searchOptions(ANSWER_TOP_K);
+const { question, queries, ids, json, explain, linkBase, ...SEARCH } = searchOptions(ANSWER_TOP_K);
 const { maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
 
 const OPTIONS = {

@@ -30,9 +30,15 @@ export async function applyCollection(
   const { checkAccepted } = await import("./trust.ts");
   await checkAccepted(config, signal);
   given.set("index", collection.index);
-  if (options.model === MODEL && !given.has("model"))
-    given.set("model", collection.model ?? defaultOf(MODEL));
+  const { title = collection.name, model = defaultOf(MODEL) } = collection;
+  const values = { ...collection, title, model };
+  for (const option of OF_COLLECTION)
+    if (option in options && !given.has(option) && values[option] !== undefined)
+      given.set(option, values[option]);
 }
+
+/** Options whose values a collection has. */
+const OF_COLLECTION = ["model", "title", "description", "linkBase", "assistant"] as const;
 
 export const named = ({ collections }: Config, name: string): Collection | undefined =>
   collections.find((collection) => collection.name === name);

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { InputError, inputErrorFrom, isMissing } from "../io/errors.ts";
 import { parseJson } from "../io/parse-json.ts";
 import { readSmallFile } from "../io/small-file.ts";
+import { assistantSchema } from "../server/options.ts";
 
 export const CONFIG_NAME = "reatt.config.json";
 /** The folder of the indexes, beside the file. */
@@ -18,8 +19,14 @@ const collection = z.strictObject({
   /** Patterns as in a `.gitignore`: only these files, without those. */
   include: z.array(z.string().min(1)).optional(),
   ignore: z.array(z.string().min(1)).optional(),
+  /** What people call the documents. Default: the name of the collection. */
+  title: z.string().min(1).optional(),
   /** What the documents are about. */
-  description: z.string().optional(),
+  description: z.string().min(1).optional(),
+  /** The beginning of the addresses of documents. */
+  linkBase: z.string().refine(URL.canParse, "an address").optional(),
+  /** Instructions for assistants, and names and descriptions of tools. */
+  assistant: assistantSchema.optional(),
   /** Default: the model of the package. */
   model: z.string().min(1).optional(),
   /** The folder of the index. Default: `.reatt/NAME`. */

@@ -20,13 +20,16 @@ export const ENGINE_OPTIONS = {
   faissNprobe: FAISS_OPTIONS.nprobe,
 };
 
+/** For commands that show passages. */
+export const LINK_OPTION = { linkBase: OPEN_OPTIONS.linkBase };
+
 export type EngineValues = Resolved<typeof ENGINE_OPTIONS>;
 
 /** Opens an index with the engine of the options, and shows the progress of loading it. */
 export async function openToSearch(
   model: ReAtt,
   directory: string,
-  values: EngineValues,
+  values: EngineValues & Partial<Resolved<typeof LINK_OPTION>>,
   signal: AbortSignal,
 ): Promise<TokenIndex> {
   const engine = engineOf(values);
@@ -35,6 +38,7 @@ export async function openToSearch(
     .openIndex(directory, {
       preset: values.preset,
       engine,
+      linkBase: values.linkBase,
       onProgress: ({ tokens, total }) => {
         progress ??= startProgress("tokens", total);
         progress.update(tokens);

@@ -9,7 +9,7 @@ import { JSON_OBJECT } from "./file-options.ts";
 import { startProgress } from "./progress.ts";
 import { type OpenSearch, searchOptions, withSearch } from "./search.ts";
 
-const { question, queries, ids, json, explain, ...SEARCH } = searchOptions(
+const { question, queries, ids, json, explain, linkBase, ...SEARCH } = searchOptions(
   withDefault(RANK_OPTIONS.topK, PASSAGES_READ),
 );
 const { maxInputTokens } = ANSWER_OPTIONS;

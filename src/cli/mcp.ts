@@ -7,9 +7,10 @@ import { logToStderr } from "../server/log.ts";
 import { createMcpServer } from "../server/mcp.ts";
 import { SERVER_OPTIONS } from "../server/options.ts";
 import { errorReporter } from "../server/report-error.ts";
+import { collectionOf } from "../server/serve.ts";
 import { Service } from "../server/service.ts";
 import { defineCommand } from "./command.ts";
-import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
+import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "./engine.ts";
 import { INDEX, MODEL } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 import { runServer } from "./run-server.ts";
@@ -22,6 +23,7 @@ export const mcpCommand = defineCommand({
     model: MODEL,
     index: INDEX,
     ...serverOptions,
+    ...LINK_OPTION,
     ...ENGINE_OPTIONS,
     port: withDerivedDefault(port, "standard input and output, without HTTP"),
   },
@@ -31,9 +33,12 @@ export const mcpCommand = defineCommand({
     if (port !== undefined) return runServer({ ...values, port, writable: false }, signal, "/mcp");
     await using model = await loadModelFor(values.index, values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
-    await using service = await Service.start({ model, index, queue: values.queue });
+    const collection = collectionOf(index.directory, values);
+    await using service = await Service.start({ model, index, collection, queue: values.queue });
     const report = errorReporter(logToStderr);
-    const options = { service, report, version: version(), timeout: values.timeout * 1000 };
+    const { assistant } = values;
+    const timeout = values.timeout * 1000;
+    const options = { service, report, version: version(), timeout, assistant };
     const connection = serveStdio(() => createMcpServer(options));
     const ended = once(process.stdin, "close");
     if (!signal.aborted) await Promise.race([ended, once(signal, "abort")]);

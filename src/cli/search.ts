@@ -26,7 +26,7 @@ import { WHERE_OPTION } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { Language } from "../text/languages.ts";
 import { type Question, readQuestions } from "../text/read-passages.ts";
-import { ENGINE_OPTIONS, openToSearch } from "./engine.ts";
+import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "./engine.ts";
 import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 import { plain } from "./plain.ts";
@@ -62,6 +62,7 @@ export const searchOptions = <TopK extends z.ZodType>(topK: TopK) => ({
   k1: optionally(HYBRID_OPTIONS.k1, `that of the model, with --lambda ${DEFAULT_PARAMETERS.k1}`),
   b: optionally(HYBRID_OPTIONS.b, `that of the model, with --lambda ${DEFAULT_PARAMETERS.b}`),
   ...LANGUAGE,
+  ...LINK_OPTION,
   ...ENGINE_OPTIONS,
 });
 
@@ -84,8 +85,9 @@ export const ANSWER_TOP_K = withDerivedDefault(
   `${PASSAGES_READ}, or as many as the model stores`,
 );
 
-type SearchValues = Omit<Resolved<ReturnType<typeof searchOptions>>, "topK"> & {
+type SearchValues = Omit<Resolved<ReturnType<typeof searchOptions>>, "topK" | "linkBase"> & {
   readonly topK?: number | undefined;
+  readonly linkBase?: string | undefined;
 };
 
 export interface OpenSearch {

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { Provider } from "../tensor/session.ts";
 import { LANGUAGES } from "../text/languages.ts";
-import { choice, flag, integer, number, option, path, text } from "./option.ts";
+import { choice, flag, integer, number, option, optionally, path, text } from "./option.ts";
 
 const ENGINE = "Search engine";
 export const HYBRID = "Hybrid search";
@@ -64,6 +64,19 @@ const shardRecord = z
     "{ index, count } with an index from 0, below count",
   );
 
+/** An address that a path can follow. */
+const LINK_BASE = option(
+  z
+    .string()
+    .refine((given) => URL.canParse(given), "an address such as https://example.org/docs")
+    .optional(),
+  {
+    help: "the beginning of links to documents; their path or id follows",
+    placeholder: "URL",
+    defaultText: "the metadata field url",
+  },
+);
+
 /** How an index is built. */
 export const INDEX_OPTIONS = {
   /**
@@ -103,21 +116,11 @@ export const INDEX_OPTIONS = {
     help: "store what reading starts from: faster answers from a larger index",
   }),
   /**
-   * The beginning of the addresses of documents, such as `https://example.org/docs`. A reply then
-   * links to the document of its answer: the path of the file, or else the id, behind this address.
-   * A metadata field `url` has its own. Default: no links but those of such fields.
+   * The beginning of the addresses of documents, such as `https://example.org/docs`. Hits and
+   * sources then link to their documents: the path of the file, or else the id, follows this
+   * address. A metadata field `url` has its own. Default: no links but those of such fields.
    */
-  linkBase: option(
-    z
-      .string()
-      .refine((given) => URL.canParse(given), "an address such as https://example.org/docs")
-      .optional(),
-    {
-      help: "the beginning of links to documents; their path or id follows",
-      placeholder: "URL",
-      defaultText: "the metadata field url",
-    },
-  ),
+  linkBase: LINK_BASE,
   /** Longer passages are truncated. Default 512, as in the release. */
   maxPassageTokens: option(integer(2).default(512), { help: "longer passages are cut" }),
 };
@@ -175,6 +178,11 @@ export const OPEN_OPTIONS = {
    * other questions of a batch; else they are those of onnxruntime. Default: one for each core.
    */
   threads: LOAD_OPTIONS.threads,
+  /**
+   * The beginning of the addresses of documents, as when an index is built. Default: that of the
+   * index.
+   */
+  linkBase: optionally(LINK_BASE, "that of the index"),
 };
 
 /** The parameters of BM25. */

@@ -39,7 +39,7 @@ export function answers(
   // One more than is read: a calibration compares the best passage with the next.
   const request = { ...options, topK: topK + 1, hybrid, withStates: true, withSimilarity: true };
   const retrievalScore = retrievalScoreOf(hybrid);
-  const hitOf = hitsBy(request);
+  const hitOf = hitsBy({ ...request, linkBase });
   const readable = (own: FoundPassage): PassageToRead<Hit> => ({
     passage: hitOf(own),
     score: retrievalScore(own.rankingScore),

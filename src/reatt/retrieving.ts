@@ -12,6 +12,7 @@ import type { IndexHeader } from "../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../retrieval/index/write/token-pruning.ts";
 import { type FoundPassage, type RankRequest, rank } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import { linkOf } from "../text/link.ts";
 import type { Passage, PassageInput } from "../text/passage.ts";
 import {
   encodeQuestions,
@@ -31,6 +32,8 @@ export interface Hit extends Passage {
    * by, `scores.ranking`.
    */
   readonly score: number;
+  /** The address of the document: of its field `url`, or made with `linkBase`. */
+  readonly link?: string | undefined;
   /** With the option `explain`. */
   readonly scores?: RawScores | undefined;
 }
@@ -68,14 +71,18 @@ export interface Reranked {
 export function hitsBy({
   explain,
   hybrid,
+  linkBase,
 }: {
   readonly explain: boolean;
   readonly hybrid?: HybridOptions | undefined;
+  readonly linkBase: string | undefined;
 }): (found: FoundPassage) => Hit {
   return ({ passage, score, rankingScore: ranking, similarity }) => {
-    if (!explain || similarity === undefined) return { ...passage, score };
+    const link = linkOf(passage, linkBase);
+    const hit = { ...passage, score, ...(link !== undefined && { link }) };
+    if (!explain || similarity === undefined) return hit;
     const words = hybrid && { words: ranking - hybrid.lambda * similarity };
-    return { ...passage, score, scores: { ranking, similarity, ...words } };
+    return { ...hit, scores: { ranking, similarity, ...words } };
   };
 }
 
@@ -103,7 +110,7 @@ export async function* retrievals(
   index: TokenIndex,
   request: Omit<RankRequest, "scoreOf"> & { readonly explain: boolean },
 ): AsyncGenerator<Retrieval, void> {
-  const hitOf = hitsBy(request);
+  const hitOf = hitsBy({ ...request, linkBase: index.header.linkBase });
   const search = { ...request, withSimilarity: request.explain };
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
     const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);

@@ -64,7 +64,7 @@ async function openGeneration(
   than: Manifest | undefined,
 ): Promise<OpenGeneration | undefined> {
   if (than && isDeepStrictEqual(than, await readManifest(directory))) return undefined;
-  const { engine, memoryLimit } = options;
+  const { engine, linkBase, memoryLimit } = options;
   const snapshot = await openSnapshot(directory, ({ codebook }, { segments }) => {
     if (codebook) return compressedMemory(segments, memoryLimit);
     // An exact search of float32 keys keeps them in memory in its own form (aligned-keys.ts).
@@ -80,7 +80,9 @@ async function openGeneration(
     const store = openStore(segments, manifest.header.dimension);
     const searchEngine = await openEngine(store, snapshot, options);
     const scorer = openPassageScorer(searchEngine.keys ?? store, options.threads);
-    const parts = { directory, manifest, store, engine: searchEngine, scorer, codebook };
+    const header = linkBase === undefined ? manifest.header : { ...manifest.header, linkBase };
+    const shown = { ...manifest, header };
+    const parts = { directory, manifest: shown, store, engine: searchEngine, scorer, codebook };
     const release = async () => {
       await searchEngine[Symbol.asyncDispose]();
       await scorer[Symbol.asyncDispose]();

@@ -21,16 +21,18 @@ import type { ReportError } from "./report-error.ts";
 import {
   ANSWER_REQUEST,
   EXPLAIN_REQUEST,
+  GET_REQUEST,
+  MULTI_GET_REQUEST,
   PUT_REQUEST,
   READ_REQUEST,
   RETRIEVE_REQUEST,
 } from "./requests.ts";
-import { explanationsToJson, replyToJson, retrievalToJson } from "./results.ts";
+import { documentToJson, explanationsToJson, replyToJson, retrievalToJson } from "./results.ts";
 import { ROUTES } from "./routes.ts";
 import type { Call, Service } from "./service.ts";
 
-/** No inline scripts, no other hosts, no frames. */
-const CONTENT_SECURITY_POLICY = {
+/** No inline scripts, no other hosts, and frames of these sites only. */
+const contentSecurityPolicy = (frameAncestors: readonly string[]) => ({
   defaultSrc: ["'none'"],
   scriptSrc: ["'self'"],
   styleSrc: ["'self'"],
@@ -38,8 +40,8 @@ const CONTENT_SECURITY_POLICY = {
   connectSrc: ["'self'"],
   baseUri: ["'none'"],
   formAction: ["'none'"],
-  frameAncestors: ["'none'"],
-};
+  frameAncestors: frameAncestors.length === 0 ? ["'none'"] : [...frameAncestors],
+});
 
 export interface AppOptions {
   readonly service: Service;
@@ -54,19 +56,23 @@ export interface AppOptions {
   readonly timeout: number;
   /** The names that requests may call the server by, beside `localhost` and all addresses. */
   readonly hostNames: readonly string[];
+  /** The sites whose pages may embed the page. */
+  readonly frameAncestors: readonly string[];
   /** Handles the Model Context Protocol at `/mcp`. */
   readonly mcp: McpHttpHandler["fetch"];
 }
 
 export function createApp(options: AppOptions): Hono<Env> {
-  const { hostNames, isKey, log, metrics, report } = options;
+  const { frameAncestors, hostNames, isKey, log, metrics, report } = options;
   const bodies = new BodyReader();
   const app = new Hono<Env>();
   app.use(requestId(), record(log, metrics));
   app.use(methodNotAllowed({ app, onMethodNotAllowed: (c, methods) => notAllowed(c, methods) }));
   app.use(
     secureHeaders({
-      contentSecurityPolicy: CONTENT_SECURITY_POLICY,
+      contentSecurityPolicy: contentSecurityPolicy(frameAncestors),
+      // It has no list of sites; the policy above has.
+      xFrameOptions: frameAncestors.length === 0,
       strictTransportSecurity: false, // the proxy that adds TLS decides
     }),
   );
@@ -75,6 +81,7 @@ export function createApp(options: AppOptions): Hono<Env> {
   addPages(app);
   addOperations(app, options);
   addQuestions(app, bodies, options);
+  addDocuments(app, bodies, options);
   if (options.writable) addChanges(app, bodies, options);
   addMcp(app, bodies, options);
   app.notFound((c) => respond(c, new ApiError("not_found", "there is no such path")));
@@ -143,6 +150,20 @@ function addQuestions(
     const request = await bodies.options(c, EXPLAIN_REQUEST);
     const explanations = await service.explain(request, callOf(c, timeout));
     return c.json(explanationsToJson(request.id, request.passages, explanations));
+  });
+}
+
+/** What the index has, and its documents. */
+function addDocuments(app: Hono<Env>, bodies: BodyReader, { service, timeout }: AppOptions): void {
+  app.get("/v1/status", async (c) => c.json(await service.status(callOf(c, timeout))));
+  app.post("/v1/get", async (c) => {
+    const request = await bodies.options(c, GET_REQUEST);
+    return c.json(documentToJson(await service.get(request, callOf(c, timeout))));
+  });
+  app.post("/v1/multi-get", async (c) => {
+    const request = await bodies.options(c, MULTI_GET_REQUEST);
+    const { documents, omitted } = await service.multiGet(request, callOf(c, timeout));
+    return c.json({ documents: documents.map(documentToJson), omitted });
   });
 }
 

@@ -1,17 +1,46 @@
 /**
- * Search, answer and read as tools of the Model Context Protocol (https://modelcontextprotocol.io).
+ * Search, answers and documents as tools of the Model Context Protocol
+ * (https://modelcontextprotocol.io). Results have what an assistant reads and cites: no scores
+ * before calibration, no token ids, no metadata that `place` already says.
  */
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { resolveOptions } from "../options/resolve.ts";
 import { deadline } from "./deadline.ts";
+import type { Assistant, ToolName } from "./options.ts";
 import type { ReportError } from "./report-error.ts";
-import { ANSWER_REQUEST, READ_REQUEST, RETRIEVE_REQUEST } from "./requests.ts";
-import { REPLY, RETRIEVAL, replyToJson, retrievalToJson } from "./results.ts";
+import { ANSWER_REQUEST, GET_REQUEST, MULTI_GET_REQUEST, RETRIEVE_REQUEST } from "./requests.ts";
+import {
+  DOCUMENT,
+  DOCUMENTS,
+  documentToJson,
+  REPLY,
+  RETRIEVAL,
+  replyToJson,
+  retrievalToJson,
+  STATUS,
+} from "./results.ts";
 import type { Call, Service } from "./service.ts";
 
 /** Passages for an assistant: as many as `answer` reads. */
 const SEARCH_TOP_K = 10;
+
+/** What the tools are for, and when to use which. */
+const INSTRUCTIONS =
+  "search finds passages for a question in whole words or a phrase; answer quotes a short answer " +
+  "with its probability and its source. get returns the document around a passage, multi_get " +
+  "several. Cite title and place, or link. If nothing fits, say so.";
+
+const DESCRIPTIONS: Readonly<Record<ToolName, string>> = {
+  search: "Finds the best passages of the documents for a question.",
+  answer:
+    "Answers a question from the documents: a short quotation with the probability that it is " +
+    "right, its source, and the passages that were read. Empty if the documents have no answer.",
+  get: "Returns a document by its path or id, a part of it by lines, or a passage by its id.",
+  multi_get: "Returns the documents whose paths match patterns, up to a number of bytes.",
+  status: "Says what the documents are: how many, how old, and the fields that where can compare.",
+};
 
 export interface McpOptions {
   readonly service: Service;
@@ -19,80 +48,114 @@ export interface McpOptions {
   readonly version: string;
   /** Milliseconds after which a call fails. */
   readonly timeout: number;
+  /** How the collection names and describes its tools. */
+  readonly assistant?: Assistant | undefined;
 }
 
+/** What a passage has that is not for an assistant. `place` says what these fields of reatt say. */
+const { scores: _, ...PASSAGE } = RETRIEVAL.shape.results.element.shape;
+const passages = z.array(z.object(PASSAGE));
+const collection = z.string().describe("What the documents are.");
+const FOUND = z.object({ collection, results: passages });
+const { id: __, tokenIds: ___, ...REPLIED } = REPLY.shape;
+const ANSWERED = z.object({
+  ...REPLIED,
+  collection,
+  passages: z.array(z.object({ ...PASSAGE, score: PASSAGE.score.optional() })),
+});
+
+/** Of the options of a search, those that an assistant can judge. */
+const SEARCH_INPUT = {
+  question: RETRIEVE_REQUEST.question,
+  topK: RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K),
+  where: RETRIEVE_REQUEST.where,
+  minScore: RETRIEVE_REQUEST.minScore,
+  granularity: RETRIEVE_REQUEST.granularity,
+};
+const ANSWER_INPUT = {
+  question: ANSWER_REQUEST.question,
+  where: ANSWER_REQUEST.where,
+  minimumConfidence: ANSWER_REQUEST.minimumConfidence,
+};
+
 /** A server for one connection, or for one request over HTTP. */
-export function createMcpServer({ service, report, version, timeout }: McpOptions): McpServer {
-  const server = new McpServer({ name: "reatt", version });
-  const annotations = { readOnlyHint: true, openWorldHint: false };
-  const callTool = async (
-    signal: AbortSignal,
-    work: (call: Call) => Promise<Record<string, unknown>>,
-  ): Promise<ToolResult> => {
-    try {
-      using limit = deadline(timeout, signal);
-      const result = await work(limit);
-      return { structuredContent: result, content: [textOf(JSON.stringify(result))] };
-    } catch (error) {
-      return { isError: true, content: [textOf(report(error).message)] };
-    }
-  };
-  server.registerTool(
-    "search",
-    {
-      title: "Search",
-      annotations,
-      outputSchema: RETRIEVAL,
-      description: "Finds the best passages of the user's documents for a question.",
-      inputSchema: asSent({
-        ...RETRIEVE_REQUEST,
-        topK: RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K),
-      }),
-    },
-    (request, { mcpReq }) =>
-      callTool(mcpReq.signal, async (call) =>
-        retrievalToJson(request.id, await service.retrieve(request, call)),
-      ),
+export function createMcpServer(options: McpOptions): McpServer {
+  const { service, version, assistant } = options;
+  const { title, description } = service.collection;
+  const about = description === undefined ? title : `${title}: ${description}`;
+  const instructions = assistant?.instructions ?? `${about}\n\n${INSTRUCTIONS}`;
+  const server = new McpServer({ name: "reatt", title, version }, { instructions });
+  const add = registering(server, about, options);
+  add("search", SEARCH_INPUT, FOUND, async (request, call) => {
+    const hits = await service.retrieve(resolveOptions(RETRIEVE_REQUEST, request), call);
+    return { collection: about, results: retrievalToJson("", hits).results.map(forAssistant) };
+  });
+  add("answer", ANSWER_INPUT, ANSWERED, async (request, call) => {
+    const reply = await service.answer(resolveOptions(ANSWER_REQUEST, request), call);
+    const { id: _, tokenIds: __, ...shown } = replyToJson("", reply);
+    return { collection: about, ...shown, passages: shown.passages.map(forAssistant) };
+  });
+  add("get", GET_REQUEST, DOCUMENT, async (request, call) =>
+    withoutInternals(documentToJson(await service.get(request, call))),
   );
-  server.registerTool(
-    "answer",
-    {
-      title: "Answer",
-      annotations,
-      outputSchema: REPLY,
-      description:
-        "Answers a question from the user's documents: a short answer with its confidence and the " +
-        "passages that it comes from.",
-      inputSchema: asSent(ANSWER_REQUEST),
-    },
-    (request, { mcpReq }) =>
-      callTool(mcpReq.signal, async (call) =>
-        replyToJson(request.id, await service.answer(request, call)),
-      ),
-  );
-  server.registerTool(
-    "read",
-    {
-      title: "Read",
-      annotations,
-      outputSchema: REPLY,
-      description: "Answers a question from the passages of the request.",
-      inputSchema: asSent(READ_REQUEST),
-    },
-    (request, { mcpReq }) =>
-      callTool(mcpReq.signal, async (call) =>
-        replyToJson(request.id, await service.read(request, call)),
-      ),
-  );
+  add("multi_get", MULTI_GET_REQUEST, DOCUMENTS, async (request, call) => {
+    const { documents, omitted } = await service.multiGet(request, call);
+    return { documents: documents.map(documentToJson).map(withoutInternals), omitted };
+  });
+  add("status", {}, STATUS, (_, call) => service.status(call));
   return server;
 }
 
-interface ToolResult {
-  [key: string]: unknown;
-  isError?: boolean;
-  structuredContent?: Record<string, unknown>;
-  content: { type: "text"; text: string }[];
+/** Registers tools, with the names and descriptions of the collection. */
+function registering(server: McpServer, about: string, { report, timeout, assistant }: McpOptions) {
+  return <Shape extends z.ZodRawShape>(
+    tool: ToolName,
+    input: Shape,
+    outputSchema: z.ZodObject,
+    work: (
+      request: z.output<z.ZodObject<Shape>>,
+      call: Call,
+    ) => Promise<Readonly<Record<string, unknown>>>,
+  ): void => {
+    const own = assistant?.tools?.[tool];
+    const config = {
+      annotations: { readOnlyHint: true, openWorldHint: false },
+      description: own?.description ?? `${DESCRIPTIONS[tool]} Documents: ${about}`,
+      inputSchema: asSent(input),
+      outputSchema,
+    };
+    server.registerTool(own?.name ?? tool, config, async (request, { mcpReq }) => {
+      try {
+        using limit = deadline(timeout, mcpReq.signal);
+        const result = await work(request, limit);
+        return { structuredContent: result, content: [textOf(JSON.stringify(result))] };
+      } catch (error) {
+        return { isError: true, content: [textOf(report(error).message)] };
+      }
+    });
+  };
 }
+
+type Shown = z.output<typeof DOCUMENT>["passages"][number];
+
+/** A passage with its id, text, place, link, score, and the fields that its document gave. */
+function forAssistant({ metadata = {}, ...passage }: Shown & { score?: number | undefined }) {
+  const { id, title, text, document, place, link, score } = passage;
+  const own = Object.entries(metadata).filter(([name]) => !name.startsWith("_"));
+  return {
+    ...{ id, title, text },
+    ...(score !== undefined && { score }),
+    ...(document !== undefined && { document }),
+    ...(place !== undefined && { place }),
+    ...(link !== undefined && { link }),
+    ...(own.length > 0 && { metadata: Object.fromEntries(own) }),
+  };
+}
+
+const withoutInternals = ({ passages, ...document }: z.output<typeof DOCUMENT>) => ({
+  ...document,
+  passages: passages.map(forAssistant),
+});
 
 const textOf = (text: string): { type: "text"; text: string } => ({ type: "text", text });
 

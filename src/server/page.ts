@@ -15,9 +15,12 @@ const load = (path: string, name: string, type: string): PageFile => ({
   contents: readFileSync(new URL(`./page/${name}`, import.meta.url), "utf8"),
 });
 
+/** The modules of the page. */
+const MODULES = ["page.js", "api.js", "filter.js", "text.js", "view.js"];
+
 export const loadPage = (): PageFile[] => [
   load("/", "index.html", "text/html"),
   load("/page.css", "page.css", "text/css"),
-  load("/page.js", "page.js", "text/javascript"),
   load("/icon.svg", "icon.svg", "image/svg+xml"),
+  ...MODULES.map((name) => load(`/${name}`, name, "text/javascript")),
 ];

@@ -27,6 +27,9 @@ const MAX_PASSAGES_RETRIEVED = 1_000;
 /** Passages of one `PUT`. */
 const MAX_PASSAGES_WRITTEN = 1_000;
 const MAX_WHERE_CHARACTERS = 10_000;
+/** Bytes of the passages that a client gets, by default and at most. */
+const BYTES_GOT = 50_000;
+const MAX_BYTES_GOT = 4_000_000;
 const MAX_ANSWER_TOKENS = 200;
 
 /** Text of at most `maximum` characters, which JSON Schema counts by code points. */
@@ -174,6 +177,35 @@ export const EXPLAIN_REQUEST = {
     .describe("Ids of passages, or passages with their ids."),
 };
 
+const maxBytes = integer(1, MAX_BYTES_GOT)
+  .default(BYTES_GOT)
+  .describe("Passages are left out from the first one that would exceed these bytes of text.");
+
+/** `POST /v1/get` */
+export const GET_REQUEST = {
+  path: upTo(2_000, z.string("text"))
+    .min(1, "a name")
+    .describe("The path or the id of a document, or the id of a passage."),
+  lines: z
+    .string("lines")
+    .regex(/^[0-9]{1,9}(?:-[0-9]{1,9})?$/, "lines, such as 10-14")
+    .optional()
+    .describe("Only passages that have one of these lines of the file: 10-14."),
+  maxBytes,
+};
+
+const pattern = upTo(200, z.string("text")).min(1, "a pattern");
+
+/** `POST /v1/multi-get` */
+export const MULTI_GET_REQUEST = {
+  patterns: z
+    .array(pattern, "a list of patterns")
+    .min(1, "at least one pattern")
+    .max(20, "at most 20 patterns")
+    .describe('Patterns of paths, as in a .gitignore: ["guide/*.md", "!guide/old.md"].'),
+  maxBytes,
+};
+
 /** `PUT /v1/passages` */
 export const PUT_REQUEST = {
   passages: passages(MAX_PASSAGES_WRITTEN),
@@ -183,3 +215,5 @@ export type RetrieveRequest = Resolved<typeof RETRIEVE_REQUEST>;
 export type AnswerRequest = Resolved<typeof ANSWER_REQUEST>;
 export type ReadRequest = Resolved<typeof READ_REQUEST>;
 export type ExplainRequest = Resolved<typeof EXPLAIN_REQUEST>;
+export type GetRequest = Resolved<typeof GET_REQUEST>;
+export type MultiGetRequest = Resolved<typeof MULTI_GET_REQUEST>;

@@ -4,6 +4,9 @@ import { z } from "zod";
 import type { Hit, Phrase, Reply } from "../reatt.ts";
 import type { Explanation } from "../retrieval/explain.ts";
 import type { Passage } from "../text/passage.ts";
+import { placeInWords } from "../text/place.ts";
+import type { Field } from "./catalogue.ts";
+import type { Found } from "./documents.ts";
 import { METADATA } from "./requests.ts";
 
 const id = z.string().describe("The id of the request.");
@@ -13,15 +16,24 @@ const passage = {
   title: z.string(),
   text: z.string(),
   document: z.string().optional().describe("The id of the document."),
+  place: z.string().optional().describe("Where it stands in its document: page 3."),
+  link: z.string().optional().describe("The address of its document."),
   metadata: METADATA.optional().describe("Further fields of the passage."),
 };
 
-const passageToJson = ({ title, text, document, metadata }: Passage) => ({
-  title,
-  text,
-  ...(document !== undefined && { document }),
-  ...(metadata !== undefined && { metadata: metadata as z.output<typeof METADATA> }),
-});
+type Linked = Passage & Pick<Hit, "link">;
+
+function passageToJson({ title, text, document, metadata, link }: Linked) {
+  const place = placeInWords(metadata);
+  return {
+    title,
+    text,
+    ...(document !== undefined && { document }),
+    ...(place !== undefined && { place }),
+    ...(link !== undefined && { link }),
+    ...(metadata !== undefined && { metadata: metadata as z.output<typeof METADATA> }),
+  };
+}
 
 const score = z
   .number()
@@ -112,6 +124,67 @@ export const EXPLANATIONS = z.object({
       ),
     }),
   ),
+});
+
+/** The schema of {@link documentToJson}. */
+export const DOCUMENT = z.object({
+  document: z.string().describe("Its path or its id."),
+  link: passage.link,
+  passages: z.array(z.object(passage)).describe("In the order of the document."),
+  omitted: z.int().describe("Passages that did not fit into maxBytes."),
+});
+
+/** The schema of several documents. */
+export const DOCUMENTS = z.object({
+  documents: z.array(DOCUMENT),
+  omitted: z.array(z.string()).describe("Documents that did not fit; the first 100 of them."),
+});
+
+const value = z.union([z.string(), z.number(), z.boolean()]);
+
+/** What an index has. */
+export const STATUS = z.object({
+  title: z.string(),
+  description: z.string().optional(),
+  passages: z.int(),
+  documents: z.int(),
+  generation: z.int().describe("Grows by 1 with each change of the index."),
+  changed: z.string().describe("When the index was last changed, in ISO 8601."),
+  fields: z
+    .array(
+      z.object({
+        name: z.string(),
+        type: z.enum(["text", "number", "true or false", "mixed"]),
+        passages: z.int().describe("Passages that have the field."),
+        values: z
+          .array(z.object({ value, passages: z.int() }))
+          .optional()
+          .describe("Absent if there are more than 200."),
+        smallest: z.union([z.string(), z.number()]).optional(),
+        largest: z.union([z.string(), z.number()]).optional(),
+      }),
+    )
+    .describe("The fields that where can compare."),
+});
+
+export type Status = z.output<typeof STATUS>;
+
+export const fieldToJson = ({ values, ...field }: Field): Status["fields"][number] => ({
+  ...field,
+  ...(values && { values: [...values] }),
+});
+
+/** A document with its passages. */
+export const documentToJson = ({
+  document,
+  link,
+  passages,
+  omitted,
+}: Found): z.output<typeof DOCUMENT> => ({
+  document,
+  ...(link !== undefined && { link }),
+  passages: passages.map((one) => ({ id: one.id, ...passageToJson(one) })),
+  omitted,
 });
 
 /** A reply as `reatt answer --json` prints it. */

@@ -5,11 +5,13 @@ import type { RouteDescription } from "./openapi.ts";
 import {
   ANSWER_REQUEST,
   EXPLAIN_REQUEST,
+  GET_REQUEST,
+  MULTI_GET_REQUEST,
   PUT_REQUEST,
   READ_REQUEST,
   RETRIEVE_REQUEST,
 } from "./requests.ts";
-import { EXPLANATIONS, REPLY, RETRIEVAL } from "./results.ts";
+import { DOCUMENT, DOCUMENTS, EXPLANATIONS, REPLY, RETRIEVAL, STATUS } from "./results.ts";
 
 const CHANGED = z.object({ passages: z.int().describe("Passages of the index after the change.") });
 
@@ -43,6 +45,26 @@ export const ROUTES: readonly (RouteDescription & { readonly writes?: boolean })
     summary: "Says which tokens of passages match.",
     body: EXPLAIN_REQUEST,
     response: EXPLANATIONS,
+  },
+  {
+    method: "post",
+    path: "/v1/get",
+    summary: "Returns a document or a passage.",
+    body: GET_REQUEST,
+    response: DOCUMENT,
+  },
+  {
+    method: "post",
+    path: "/v1/multi-get",
+    summary: "Returns the documents whose paths match patterns.",
+    body: MULTI_GET_REQUEST,
+    response: DOCUMENTS,
+  },
+  {
+    method: "get",
+    path: "/v1/status",
+    summary: "What the index has: its documents, and the fields and values of their metadata.",
+    response: STATUS,
   },
   {
     method: "put",

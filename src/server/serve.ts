@@ -1,5 +1,6 @@
 /** Runs a server until it is stopped: the service, the routes and the listening socket. */
 
+import { basename, resolve } from "node:path";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { ReAtt } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
@@ -12,7 +13,7 @@ import { createMetrics } from "./metrics.ts";
 import type { ServerOptions } from "./options.ts";
 import { refuser } from "./refuse.ts";
 import { errorReporter } from "./report-error.ts";
-import { Service } from "./service.ts";
+import { type CollectionInfo, Service } from "./service.ts";
 
 /** How often the server looks for a newer generation of the index, such as `reatt sync` makes. */
 const REFRESH_MS = 2_000;
@@ -42,11 +43,15 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const isKey =
     options.apiKeyFile === undefined ? undefined : await readApiKeys(options.apiKeyFile);
   const metrics = createMetrics(() => service);
-  const service = await Service.start({ model, index, queue, onBatch: metrics.countBatch });
+  const collection = collectionOf(index.directory, options);
+  const onBatch = metrics.countBatch;
+  const service = await Service.start({ model, index, collection, queue, onBatch });
   const timeout = options.timeout * 1000;
   const may = writable ? "can ask, and change the index" : "can ask";
   const report = errorReporter(log);
-  const mcp = createMcpHandler(() => createMcpServer({ service, report, version, timeout }));
+  const { assistant } = options;
+  const tools = { service, report, version, timeout, assistant };
+  const mcp = createMcpHandler(() => createMcpServer(tools));
   const app = createApp({
     service,
     metrics,
@@ -57,6 +62,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     writable,
     timeout,
     hostNames: [host, ...options.allowedHost],
+    frameAncestors: options.frameAncestors,
     mcp: mcp.fetch,
   });
   const server = await startServer(
@@ -78,6 +84,15 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     },
   };
 }
+
+/** @param directory of the index, whose name stands for a title */
+export const collectionOf = (
+  directory: string,
+  {
+    title = basename(resolve(directory)),
+    description,
+  }: Pick<ServerOptions, "title" | "description">,
+): CollectionInfo => ({ title, description });
 
 /** Moves to newer generations of the index, which other processes make. */
 function refreshRegularly(index: TokenIndex, log: Log): () => void {

@@ -1,16 +1,29 @@
 /** What a server does with a model and an index, whichever protocol asks for it. */
 
+import { stat } from "node:fs/promises";
 import { hitLists } from "../reatt/retrieving.ts";
 import type { Hit, ReAtt, Reply } from "../reatt.ts";
 import type { Explanation } from "../retrieval/explain.ts";
+import { manifestPath } from "../retrieval/index/format/manifest.ts";
 import { deletePassages } from "../retrieval/index/maintain/update.ts";
+import type { IndexGeneration } from "../retrieval/search/generation.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { Passage } from "../text/passage.ts";
 import { retrievalQuestionIds } from "../text/prompts.ts";
 import { ApiError } from "./api-error.ts";
 import { type BatchContext, BatchQueue } from "./batch-queue.ts";
 import { ofRequest } from "./body.ts";
-import type { AnswerRequest, ExplainRequest, ReadRequest, RetrieveRequest } from "./requests.ts";
+import { type Catalogue, readCatalogue } from "./catalogue.ts";
+import { type Found, getDocument, getDocuments } from "./documents.ts";
+import type {
+  AnswerRequest,
+  ExplainRequest,
+  GetRequest,
+  MultiGetRequest,
+  ReadRequest,
+  RetrieveRequest,
+} from "./requests.ts";
+import { fieldToJson, type Status } from "./results.ts";
 
 /** Questions of one batch. More would make the first of them wait long for its answer. */
 const QUESTIONS_PER_BATCH = 16;
@@ -19,10 +32,17 @@ export interface ServiceOptions {
   readonly model: ReAtt;
   /** An open index of the model. The caller closes it after the service. */
   readonly index: TokenIndex;
+  readonly collection: CollectionInfo;
   /** Requests that may wait. */
   readonly queue: number;
   /** Receives the size of each batch. */
   readonly onBatch?: ((size: number) => void) | undefined;
+}
+
+/** What a person or an assistant calls the documents. */
+export interface CollectionInfo {
+  readonly title: string;
+  readonly description?: string | undefined;
 }
 
 export interface Call {
@@ -35,12 +55,15 @@ export class Service implements AsyncDisposable {
   readonly #model: ReAtt;
   readonly #index: TokenIndex;
   readonly #queue: BatchQueue;
+  readonly collection: CollectionInfo;
+  #known: { readonly generation: number; readonly catalogue: Promise<Catalogue> } | undefined;
   /** The last change of the index: one runs at a time. */
   #change: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ServiceOptions) {
     this.#model = options.model;
     this.#index = options.index;
+    this.collection = options.collection;
     const limits = { waiting: options.queue, batch: QUESTIONS_PER_BATCH };
     this.#queue = new BatchQueue(limits, options.onBatch);
   }
@@ -155,6 +178,55 @@ export class Service implements AsyncDisposable {
     return this.#changeIndex(async (directory) => {
       if ((await deletePassages([id], { directory })) === 0) throw notFound();
     });
+  }
+
+  /** The document or the passage of a name. @throws {ApiError} `not_found` */
+  get(request: GetRequest, { signal }: Call): Promise<Found> {
+    return this.#index.snapshot(async (generation) =>
+      getDocument(generation, await this.#catalogue(generation, signal), request),
+    );
+  }
+
+  /** The documents whose paths match. */
+  multiGet(
+    request: MultiGetRequest,
+    { signal }: Call,
+  ): Promise<{ documents: Found[]; omitted: string[] }> {
+    return this.#index.snapshot(async (generation) =>
+      getDocuments(generation, await this.#catalogue(generation, signal), request),
+    );
+  }
+
+  /** What the index has. */
+  status({ signal }: Call): Promise<Status> {
+    return this.#index.snapshot(async (generation) => {
+      const { paths, fields } = await this.#catalogue(generation, signal);
+      const { mtime } = await stat(manifestPath(generation.directory));
+      const { title, description } = this.collection;
+      return {
+        title,
+        ...(description !== undefined && { description }),
+        passages: generation.passageCount,
+        documents: paths.length,
+        generation: generation.generation,
+        changed: mtime.toISOString(),
+        fields: fields.map(fieldToJson),
+      };
+    });
+  }
+
+  /** That of the generation, which is read once. */
+  async #catalogue(generation: IndexGeneration, signal: AbortSignal): Promise<Catalogue> {
+    if (this.#known?.generation !== generation.generation) {
+      const catalogue = readCatalogue(generation);
+      this.#known = { generation: generation.generation, catalogue };
+      catalogue.catch(() => {
+        this.#known = undefined;
+      });
+    }
+    const catalogue = await this.#known.catalogue;
+    signal.throwIfAborted();
+    return catalogue;
   }
 
   /** Waits for all requests. */

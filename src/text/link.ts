@@ -9,7 +9,8 @@ const WEB_ADDRESS = /^https?:\/\//i;
  * The address of the document of a passage: its metadata field `url`; else its path (`_source`),
  * its document or its id behind a base. A PDF is opened at the page of the passage.
  *
- * @param base the beginning of all addresses. Default: only the field `url` counts
+ * @param base the beginning of all addresses. A path follows it after a slash; in a query, such as
+ *   `https://example.org/view?file=`, at once. Default: only the field `url` counts
  * @example
  * const passage = { id: "a b.pdf#2", metadata: { _source: "a b.pdf", _page: 3 } };
  * linkOf(passage, "https://example.org/docs"); // https://example.org/docs/a%20b.pdf#page=3
@@ -21,12 +22,15 @@ export function linkOf(
   const { url, _source: source, _page: page } = metadata;
   const own = typeof url === "string" && WEB_ADDRESS.test(url) ? url : undefined;
   const path = typeof source === "string" ? source : (document ?? id);
-  const link =
-    own ?? (base === undefined ? undefined : `${base.replace(/\/$/, "")}/${asPath(path)}`);
-  const isPdf = link !== undefined && /\.pdf$/i.test(link.replace(/[?#].*$/s, ""));
-  const isOpenedAtPage = isPdf && typeof page === "number" && !link.includes("#");
-  return isOpenedAtPage ? `${link}#page=${page}` : link;
+  const link = own ?? (base === undefined ? undefined : behind(base, asPath(path)));
+  const isPdf = /\.pdf$/i.test(own?.replace(/[?#].*$/s, "") ?? path);
+  const isOpenedAtPage = link !== undefined && isPdf && typeof page === "number";
+  return isOpenedAtPage && !link.includes("#") ? `${link}#page=${page}` : link;
 }
+
+/** A path in a query or a fragment is a part of its own; elsewhere it follows a slash. */
+const behind = (base: string, path: string): string =>
+  /[?#]/.test(base) ? `${base}${path}` : `${base.replace(/\/$/, "")}/${path}`;
 
 /** The path of a file in an address. */
 const asPath = (path: string): string =>

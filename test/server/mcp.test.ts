@@ -4,10 +4,37 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { resolveOptions } from "../../src/options/resolve.ts";
+import { SERVER_OPTIONS } from "../../src/server/options.ts";
+import { serve } from "../../src/server/serve.ts";
 import { moduleArguments } from "../support/node-program.ts";
 import { PASSAGES, send, startTestServer } from "./support.ts";
 
-const server = await startTestServer();
+/** A document of three passages, a PDF with an address, and passages without a document. */
+const GUIDE = [1, 2, 10].map((number) => ({
+  id: `guide/install.md#${number}`,
+  title: "Install",
+  text: `Step ${number} of the installation is described here.`,
+  document: "guide/install.md",
+  metadata: {
+    _source: "guide/install.md",
+    _lines: `${number * 10}-${number * 10 + 4}`,
+    year: 2024,
+  },
+}));
+const REPORT = {
+  id: "report.pdf#1",
+  title: "Report",
+  text: "The dam of Aswan was completed in 1970.",
+  document: "report.pdf",
+  metadata: { _source: "report.pdf", _page: 3, url: "https://example.org/report.pdf" },
+};
+const DESCRIPTION = "Facts about engines, rivers and dams";
+const server = await startTestServer({ title: "Facts", description: DESCRIPTION }, [
+  ...[...PASSAGES, ...GUIDE].reverse(), // the order of the index is not that of documents
+  REPORT,
+]);
+const COLLECTION = `Facts: ${DESCRIPTION}`;
 const transports = {
   http: () => new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`)),
   stdio: () =>
@@ -16,59 +43,153 @@ const transports = {
       args: [
         ...[...moduleArguments("src/cli/main.ts"), "mcp"],
         ...["--model", "models/reatt-mini", "--index", server.directory],
+        ...["--title", "Facts", "--description", DESCRIPTION],
       ],
     }),
 };
 const QUESTION = "Who patented a steam engine in 1781?";
 test.after(() => server.close());
 
+// biome-ignore lint/suspicious/noExplicitAny: results of several tools, as JSON
+type Result = any;
+
+type Call = (
+  tool: string,
+  given: Record<string, unknown>,
+) => Promise<{ isError: boolean | undefined; text: string; result: Result }>;
+
+const callOf =
+  (client: Client): Call =>
+  async (tool, given) => {
+    const called = await client.callTool({ name: tool, arguments: given });
+    const { structuredContent, content, isError } = called;
+    const [{ text }] = content as unknown as [{ text: string }];
+    if (!isError) assert.equal(JSON.parse(text), structuredContent);
+    return { isError, text, result: JSON.parse(isError ? "{}" : text) };
+  };
+
 for (const [name, createTransport] of Object.entries(transports))
-  test(`search, answer and read over ${name}`, async () => {
+  test(`the tools over ${name}`, async () => {
     const client = new Client({ name: "test", version: "1.0.0" });
     await client.connect(createTransport());
     try {
       const { tools } = await client.listTools();
-      assert.equal(
-        tools.map((tool) => tool.name),
-        ["search", "answer", "read"],
-      );
-      const call = async (tool: string, given: Record<string, unknown>) => {
-        const { structuredContent, content, isError } = await client.callTool({
-          ...{ name: tool, arguments: given },
-        });
-        const [{ text }] = content as unknown as [{ text: string }];
-        if (!isError) assert.equal(JSON.parse(text), structuredContent);
-        return { isError, text, result: JSON.parse(isError ? "{}" : text) };
-      };
-      const found = await call("search", { question: QUESTION, topK: 2 });
-      assert.is(found.result.results[0].id, "watt/1");
-      const reply = await call("answer", { question: QUESTION });
-      assert.is(reply.result.answer.trim(), "James Watt");
-      const direct = await send(`${server.url}/v1/answer`, { question: QUESTION });
-      assert.equal(reply.result, JSON.parse(await direct.text()));
-      const read = await call("read", { question: QUESTION, passages: PASSAGES });
-      assert.is(read.result.answer.trim(), "James Watt");
-      const filtered = await call("search", { question: QUESTION, where: "year >= 2000" });
-      assert.equal(
-        filtered.result.results.map(({ id }: { id: string }) => id),
-        ["rhine"],
-      );
-      for (const bad of [{}, { question: " " }, { question: "word ".repeat(1_500) }]) {
-        const failed = await call("answer", bad).catch((error) => ({ ...error, isError: true }));
-        assert.is(failed.isError, true);
-      }
-      const sent = { question: QUESTION, topK: "2", where: null, hybrid: "true", id: null };
-      assert.is((await call("search", sent)).result.results.length, 2);
-      const empty = { question: QUESTION, topK: 1, where: "", hybrid: "" };
-      assert.is((await call("search", empty)).result.results.length, 1);
-      const passage = { id: "1", title: null, text: "James Watt patented it.", document: null };
-      const nulls = await call("read", { question: QUESTION, passages: [passage], reader: null });
-      assert.is(nulls.result.passages[0].title, "");
-      const again = await call("search", { question: QUESTION, topK: 1 });
-      assert.is(again.result.results.length, 1);
+      const names = tools.map((tool) => tool.name);
+      assert.equal(names, ["search", "answer", "get", "multi_get", "status"]);
+      for (const { description } of tools) assert.ok(description!.endsWith(COLLECTION));
+      assert.ok(client.getInstructions()!.startsWith(`${COLLECTION}\n`));
+      const call = callOf(client);
+      await checkSearch(call);
+      await checkAnswer(call);
+      await checkDocuments(call);
+      await checkStatus(call);
     } finally {
       await client.close();
     }
   });
+
+async function checkSearch(call: Call): Promise<void> {
+  const found = await call("search", { question: QUESTION, topK: 2 });
+  const [best] = found.result.results;
+  assert.is(best.id, "watt/1");
+  assert.is(found.result.collection, COLLECTION);
+  assert.equal(Object.keys(best).sort(), ["id", "metadata", "score", "text", "title"]);
+  const filtered = await call("search", { question: QUESTION, where: "year = 2001" });
+  assert.equal(idsOf(filtered.result.results), ["rhine"]);
+  const [dam] = (await call("search", { question: "When was the dam completed?" })).result.results;
+  assert.equal([dam.place, dam.link], ["page 3", "https://example.org/report.pdf#page=3"]);
+  assert.equal(Object.keys(dam.metadata), ["url"]); // the others are in the place
+  const sent = { question: QUESTION, topK: "2", where: null, granularity: "" };
+  assert.is((await call("search", sent)).result.results.length, 2);
+  const again = await call("search", { question: QUESTION, topK: 1, where: "" });
+  assert.is(again.result.results.length, 1);
+}
+
+async function checkAnswer(call: Call): Promise<void> {
+  const { result } = await call("answer", { question: QUESTION });
+  assert.is(result.answer.trim(), "James Watt");
+  const response = await send(`${server.url}/v1/answer`, { question: QUESTION });
+  const direct = (await response.json()) as Result;
+  assert.equal([result.confidence, result.source], [direct.confidence, direct.source]);
+  for (const internal of ["tokenIds", "id"]) assert.is(internal in result, false);
+  for (const internal of ["attention", "span", "cutTokens"])
+    assert.is(internal in result.passages[0], false);
+  for (const bad of [{}, { question: " " }, { question: "word ".repeat(1_500) }]) {
+    const failed = await call("answer", bad).catch(() => ({ isError: true }));
+    assert.is(failed.isError, true);
+  }
+}
+
+async function checkDocuments(call: Call): Promise<void> {
+  const get = async (given: Record<string, unknown>) => (await call("get", given)).result;
+  const guide = await get({ path: "guide/install.md" });
+  assert.equal(
+    idsOf(guide.passages),
+    GUIDE.map(({ id }) => id),
+  );
+  assert.is(guide.omitted, 0);
+  assert.is(guide.passages[0].place, "lines 10 to 14");
+  const part = await get({ path: "guide/install.md", lines: "14-20" });
+  assert.equal(idsOf(part.passages), ["guide/install.md#1", "guide/install.md#2"]);
+  const cut = await get({ path: "guide/install.md", maxBytes: 100 });
+  assert.equal([idsOf(cut.passages), cut.omitted], [["guide/install.md#1"], 2]);
+  assert.equal(idsOf((await get({ path: "watt/1" })).passages), ["watt/1"]);
+  assert.is((await get({ path: "report.pdf" })).link, "https://example.org/report.pdf");
+  const misspelt = await call("get", { path: "guide/instal.md" });
+  assert.match(misspelt.text, /no document or passage .* did you mean guide\/install\.md\?/);
+  const unlined = await call("get", { path: "report.pdf", lines: "1" });
+  assert.match(unlined.text, /have no lines/);
+
+  const several = await call("multi_get", { patterns: ["*.md", "*.pdf", "!report.*"] });
+  assert.equal(namesOf(several.result.documents), ["guide/install.md"]);
+  const few = await call("multi_get", { patterns: ["*"], maxBytes: 100 });
+  assert.equal(few.result.documents[0].omitted, 2);
+  assert.equal(few.result.omitted, ["report.pdf"]);
+  assert.equal((await call("multi_get", { patterns: ["none*"] })).result.documents, []);
+}
+
+async function checkStatus(call: Call): Promise<void> {
+  const { result } = await call("status", {});
+  const { title, description, passages, documents, fields } = result;
+  assert.equal([title, description, passages, documents], ["Facts", DESCRIPTION, 7, 2]);
+  const year = fields.find(({ name }: { name: string }) => name === "year");
+  assert.equal(year, {
+    ...{ name: "year", type: "number", passages: 5, smallest: 1781, largest: 2024 },
+    values: [
+      { value: 2024, passages: 3 },
+      { value: 1781, passages: 1 },
+      { value: 2001, passages: 1 },
+    ],
+  });
+  assert.equal(result, await (await fetch(`${server.url}/v1/status`)).json());
+}
+
+const idsOf = (passages: readonly { id: string }[]): string[] => passages.map(({ id }) => id);
+const namesOf = (all: readonly { document: string }[]): string[] =>
+  all.map(({ document }) => document);
+
+test("a collection names its tools, describes them and instructs the assistant", async () => {
+  const { model, index } = server;
+  const assistant = {
+    instructions: "Ask before you quote.",
+    tools: { search: { name: "search_facts", description: "Facts." }, get: { name: "facts" } },
+  };
+  const options = resolveOptions(SERVER_OPTIONS, { port: 0, assistant });
+  const own = await serve({ ...options, model, index, version: "1", log: () => {} });
+  const client = new Client({ name: "test", version: "1.0.0" });
+  try {
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${own.url}/mcp`)));
+    const { tools } = await client.listTools();
+    const names = tools.map(({ name }) => name);
+    assert.equal(names, ["search_facts", "answer", "facts", "multi_get", "status"]);
+    assert.is(tools[0]!.description, "Facts.");
+    assert.is(client.getInstructions(), assistant.instructions);
+    const { result } = await callOf(client)("search_facts", { question: QUESTION });
+    assert.is(result.results[0].id, "watt/1");
+  } finally {
+    await client.close();
+    await own.stop();
+  }
+});
 
 test.run();

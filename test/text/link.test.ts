@@ -18,6 +18,16 @@ test("a link has the path of the file behind the base, and the page of a PDF", (
     assert.is(linkOf(passage, BASE), link);
 });
 
+test("a path follows a query or a fragment at once, and a PDF still opens at its page", () => {
+  const passage = { id: "x", metadata: { _source: "r/a b.pdf", _page: 3 } };
+  for (const [base, link] of [
+    ["https://example.org/view?file=", "https://example.org/view?file=r/a%20b.pdf#page=3"],
+    ["https://example.org/view?dir=docs/", "https://example.org/view?dir=docs/r/a%20b.pdf#page=3"],
+    ["https://example.org/#/read/", "https://example.org/#/read/r/a%20b.pdf"],
+  ])
+    assert.is(linkOf(passage, base), link);
+});
+
 test("the field url comes first, unless it is no address of a page", () => {
   const url = "https://example.com/m.pdf";
   const own = (url: string) => ({ id: "1", metadata: { url, _source: "m.pdf", _page: 2 } });

@@ -15,6 +15,7 @@ import type { Passage } from "../../text/passage.ts";
 import type { Codebook } from "../codec/codec.ts";
 import { rotate, rotateBack } from "../codec/opq-rotation.ts";
 import type { IndexHeader, Manifest } from "../index/format/manifest.ts";
+import type { PassageFields } from "../index/format/packed-passage.ts";
 import { packedTokens, unpackStates } from "../index/format/packed-states.ts";
 import type { PassageStore } from "../index/format/store.ts";
 import type { Ranking } from "../scoring/top-k.ts";
@@ -291,6 +292,16 @@ export class IndexGeneration {
     const { ordinalCount, isAlive, passage } = this.#store;
     for (let ordinal = 0; ordinal < ordinalCount; ordinal++)
       if (isAlive(ordinal)) yield [ordinal, await passage(ordinal)];
+  }
+
+  /**
+   * Visits the document and metadata of each passage that has one of them and is not deleted.
+   *
+   * @internal
+   */
+  async visitFields(visit: (ordinal: number, fields: PassageFields) => void): Promise<void> {
+    for await (const [ordinal, fields] of this.#store.fields())
+      if (this.#store.isAlive(ordinal)) visit(ordinal, fields);
   }
 
   /**

@@ -1,254 +1,191 @@
 /**
- * The page: asks, shows the answer while it is generated, then the passages that it comes from.
- * Text of passages only ever becomes text nodes.
+ * The page: asks, shows the answer with its source, then the passages. The address has the question
+ * and the filter (`?q=…&where=…`), or a document and a passage of it (`?document=…&passage=…`).
  */
 
-const KEY_NAME = "reatt-api-key";
-/** The line breaks of a paragraph with lines of a fixed width. Lists, tables and code keep theirs. */
-const WRAPPED = /(?<=[^\n]{50})\n(?=[\p{L}("“‘`])/gu;
+import { answer, apiKey, json, KeyError } from "./api.js";
+import { showFields, showWhere, startFilter } from "./filter.js";
+import {
+  clear,
+  showDocument,
+  showLine,
+  showPassages,
+  showProblem,
+  showReply,
+  showText,
+} from "./view.js";
+
 const byId = (id) => document.getElementById(id);
-const form = byId("form");
 const question = byId("question");
-const keyInput = byId("key");
+/** Passages that are found; the first ones are shown at once. */
+const FOUND = 10;
+/** Bytes of a document that is shown. */
+const DOCUMENT_BYTES = 500_000;
 
 /** The request that runs. */
 let running;
+/** What was shown at each address, so that Back does not ask again. */
+const shown = new Map();
+let title = "reatt";
+let hasStatus = false;
 
-keyInput.value = sessionStorage.getItem(KEY_NAME) ?? "";
-form.addEventListener("submit", (event) => {
+byId("key").value = apiKey.read();
+byId("form").addEventListener("submit", (event) => {
   event.preventDefault();
   ask();
 });
+byId("home").addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  go({});
+  question.focus();
+});
 byId("cancel").addEventListener("click", () => running?.abort());
+addEventListener("popstate", () => showAddress());
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") running?.abort();
-  const isTyping = event.target instanceof HTMLInputElement;
+  const isTyping = /^(?:INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   question.focus();
   question.select();
 });
+startFilter(() => question.value.trim() !== "" && ask());
 if (matchMedia("(hover: hover)").matches) question.focus(); // on a phone, a keyboard would open
+showAddress();
 showStatus();
 
+/** What the index is: its title, its size, the fields to filter by. */
 async function showStatus() {
   try {
-    const { passages } = await (await fetch("/healthz")).json();
-    byId("status").textContent = `${passages.toLocaleString("en")} passages`;
-  } catch {
-    byId("status").textContent = "The server does not answer";
+    const status = await json("v1/status");
+    title = status.title;
+    hasStatus = true;
+    byId("home").textContent = title;
+    byId("status").textContent = counted(status);
+    showFields(status.fields);
+    showTitle();
+  } catch (error) {
+    byId("status").textContent = error instanceof KeyError ? "" : "The server does not answer";
+    if (error instanceof KeyError) byId("key-row").hidden = false;
   }
 }
 
-async function ask() {
+const counted = ({ documents, passages }) =>
+  (documents > 0 ? `${plural(documents, "document")}, ` : "") + plural(passages, "passage");
+
+const plural = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
+
+/** Asks anew, also what was asked before. */
+function ask() {
+  apiKey.store(byId("key").value);
+  const values = { q: question.value.trim(), where: byId("where").value.trim() };
+  if (values.q === "") return;
+  shown.delete(queryOf(values));
+  if (!hasStatus) showStatus(); // the key was missing, or the server was away
+  go(values);
+}
+
+function go(values) {
+  const query = queryOf(values);
+  if (query !== location.search) history.pushState(null, "", query || location.pathname);
+  showAddress();
+}
+
+function queryOf(values) {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
+  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+}
+
+/** Shows what the address says. */
+async function showAddress() {
   running?.abort();
+  const parameters = new URLSearchParams(location.search);
+  const path = parameters.get("document");
+  if (path === null) {
+    question.value = parameters.get("q") ?? "";
+    showWhere(parameters.get("where") ?? "");
+  }
+  showTitle();
+  clear();
+  if (path !== null) await run((signal) => openDocument(path, parameters.get("passage"), signal));
+  else if (question.value !== "") await run((signal) => showAnswer(signal));
+}
+
+function showTitle() {
+  const parameters = new URLSearchParams(location.search);
+  const [first] = [parameters.get("document"), parameters.get("q")].filter(Boolean);
+  document.title = first ? `${first} – ${title}` : title;
+}
+
+/** Does the work of an address until another is shown. */
+async function run(work) {
   const abort = new AbortController();
   running = abort;
   showRunning(true);
-  showProblem();
-  showAnswer("Reading…", true);
-  byId("confidence").hidden = true;
-  byId("evidence").hidden = true;
+  document.body.dataset.state = "working";
   try {
-    const reply = await streamAnswer(readForm(), abort.signal);
-    if (running === abort) {
-      showReply(reply);
-      await showMatches(reply, abort.signal);
-    }
+    await work(abort.signal);
   } catch (error) {
     if (running === abort) showFailure(error, abort.signal.aborted);
   } finally {
     if (running === abort) {
       running = undefined;
       showRunning(false);
+      document.body.dataset.state = "done"; // with marks
     }
   }
 }
 
-function readForm() {
-  const where = byId("where").value.trim();
-  const topK = byId("top-k").value;
-  return {
-    question: question.value,
-    ...(topK !== "" && { topK: Number(topK) }),
-    ...(where !== "" && { where }),
-  };
-}
-
-/** Sends JSON, with the key if there is one. Throws the message of an error. */
-async function post(path, body, signal, accept = "application/json") {
-  sessionStorage.setItem(KEY_NAME, keyInput.value);
-  const headers = { "Content-Type": "application/json", Accept: accept };
-  if (keyInput.value !== "") headers.Authorization = `Bearer ${keyInput.value}`;
-  const options = { method: "POST", headers, body: JSON.stringify(body), signal };
-  const response = await fetch(path, options);
-  if (response.ok) return response;
-  if (response.status === 401) {
-    byId("key-row").hidden = false;
-    keyInput.focus();
-    throw new Error(
-      keyInput.value === ""
-        ? "Enter an API key: this server needs one."
-        : "The server does not accept this API key.",
-    );
+/** The passages come first, then the answer, then the words that match. */
+async function showAnswer(signal) {
+  const address = location.search;
+  const where = byId("where").value;
+  const asked = question.value;
+  const known = shown.get(address);
+  if (known) {
+    showReply(known.reply, known.passages, where);
+    showPassages(asked, known, openOf);
+    return;
   }
-  const { error } = await response.json().catch(() => ({}));
-  throw new Error(error?.message ?? `The server answered with status ${response.status}`);
-}
-
-/** Shows the answer piece by piece, and returns the reply. */
-async function streamAnswer(request, signal) {
-  const response = await post("/v1/answer", request, signal, "text/event-stream");
-  let answer = "";
-  for await (const { event, data } of events(response.body)) {
-    if (event === "text") {
-      answer += data.text;
-      showAnswer(answer);
-    }
-    if (event === "reply") return { ...data, question: request.question };
-    if (event === "error") throw new Error(data.error.message);
-  }
-  throw new Error("The connection ended before the answer was complete");
-}
-
-/**
- * The server-sent events of a body, whose data is JSON. Source: the HTML standard, section 9.2.6,
- * interpreting an event stream.
- */
-async function* events(body) {
-  let event = "";
-  let data = [];
-  for await (const line of lines(body)) {
-    const [, field, value] = /^([^:]*)(?:: ?)?(.*)$/s.exec(line);
-    if (field === "event") event = value;
-    else if (field === "data") data.push(value);
-    else if (line === "") {
-      if (data.length > 0) yield { event, data: JSON.parse(data.join("\n")) };
-      event = "";
-      data = [];
-    }
-  }
-}
-
-/** The complete lines of a body, which end with a line feed, a carriage return, or both. */
-async function* lines(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const parts = (rest + value).split(/\r\n|\n|\r(?!$)/); // a line feed may follow the last \r
-    rest = parts.pop();
-    yield* parts;
-  }
-}
-
-function showReply({ answer, abstained, confidence, passages }) {
-  showAnswer(abstained || answer.trim() === "" ? "No answer" : answer, abstained);
-  byId("confidence").hidden = false;
-  byId("confidence-bar").style.width = `${confidence * 100}%`;
-  byId("confidence-text").textContent = `Confidence ${percent(confidence)}`;
-  byId("evidence").hidden = passages.length === 0;
-  byId("passages").replaceChildren(...passages.map((passage) => passageItem(passage)));
-}
-
-/** Highlights, in each passage, the tokens that match those of the question. */
-async function showMatches({ question, passages }, signal) {
+  showLine("Reading…");
+  const request = { question: asked, ...(where !== "" && { where }) };
+  const found = json("v1/retrieve", { ...request, topK: FOUND }, signal);
+  const replying = answer(request, signal, (text) => signal.aborted || showText(text));
+  replying.catch(() => {}); // awaited below
+  const { results: passages } = await found;
+  showPassages(asked, { passages }, openOf);
+  const reply = await replying;
+  if (signal.aborted) return;
+  showReply(reply, passages, where);
+  showPassages(asked, { passages, reply }, openOf);
   if (passages.length === 0) return;
-  const body = { question, passages: passages.map(({ id }) => id) };
-  const { results } = await (await post("/v1/explain", body, signal)).json();
-  const items = passages.map((passage, i) => passageItem(passage, results[i].tokens));
-  byId("passages").replaceChildren(...items);
+  const body = { question: asked, passages: passages.map(({ id }) => id) };
+  const explained = await json("v1/explain", body, signal).catch(() => undefined);
+  if (signal.aborted || !explained) return; // then without marks
+  const all = { passages, reply, explanations: explained.results };
+  shown.set(address, all);
+  showPassages(asked, all, openOf);
 }
 
-function passageItem(passage, tokens = []) {
-  const { id, title, text, score, attention, span, metadata = {} } = passage;
-  const bar = element("span", { class: "bar" }, element("span"));
-  bar.firstChild.style.width = `${attention * 100}%`;
-  const answer = span ? [{ ...span, class: "answer" }] : [];
-  return element(
-    "li",
-    {},
-    element("h3", {}, ...highlighted(title || id, title ? matchesOf(tokens, "title") : [])),
-    element(
-      "p",
-      { class: "facts" },
-      bar,
-      `Attention ${percent(attention)}`,
-      element("span", {}, `Score ${score.toFixed(2)}`),
-      ...(title ? [element("span", {}, id)] : []),
-    ),
-    element(
-      "p",
-      { class: "text" },
-      ...highlighted(text.replace(WRAPPED, " "), [...matchesOf(tokens, "text"), ...answer]),
-    ),
-    ...metadataList(metadata),
-  );
-}
+const openOf = ({ id, document: name, metadata }) =>
+  go({ document: metadata?._source ?? name, passage: id });
 
-function metadataList(metadata) {
-  const items = Object.entries(metadata).map(([name, value]) =>
-    element("li", {}, `${name}: ${Array.isArray(value) ? value.join(", ") : value}`),
-  );
-  return items.length > 0 ? [element("ul", { class: "metadata" }, ...items)] : [];
-}
-
-/** The parts of a field that match tokens of the question, best matches marked as strong. */
-function matchesOf(tokens, field) {
-  const best = Math.max(...tokens.map(({ score }) => score));
-  return tokens
-    .filter(({ span, match }) => span && match.span && match.field === field)
-    .map(({ token, score, match }) => ({
-      ...match.span,
-      class: score > best / 2 ? "match strong" : "match",
-      title: `matches "${token}"`,
-    }));
-}
-
-/** A text as nodes, with marks over parts of it. Of marks that overlap, the last one is shown. */
-function highlighted(text, marks) {
-  const ends = new Set([0, text.length, ...marks.flatMap(({ start, end }) => [start, end])]);
-  const cuts = [...ends].sort((a, b) => a - b);
-  return cuts.slice(1).map((end, i) => {
-    const part = text.slice(cuts[i], end);
-    const mark = marks.findLast((mark) => mark.start <= cuts[i] && mark.end >= end);
-    return mark ? element("mark", attributesOf(mark), part) : part;
-  });
-}
-
-const attributesOf = ({ class: name, title }) => ({ class: name, ...(title && { title }) });
-
-/** An element with attributes and children; text becomes text nodes. */
-function element(name, attributes = {}, ...children) {
-  const created = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
-  created.append(...children);
-  return created;
-}
-
-function showAnswer(text, isQuiet = false) {
-  byId("result").hidden = false;
-  byId("answer").textContent = text;
-  byId("answer").classList.toggle("quiet", isQuiet);
+async function openDocument(path, passage, signal) {
+  const document = await json("v1/get", { path, maxBytes: DOCUMENT_BYTES }, signal);
+  if (!signal.aborted) showDocument(document, passage);
 }
 
 function showFailure(error, isCancelled) {
-  if (isCancelled) return showAnswer("Cancelled", true);
-  byId("result").hidden = true;
+  if (isCancelled) return showLine("Cancelled");
+  clear();
   showProblem(error.message);
-}
-
-function showProblem(message = "") {
-  byId("problem").textContent = message;
-  byId("problem").hidden = message === "";
+  if (!(error instanceof KeyError)) return;
+  byId("key-row").hidden = false;
+  byId("key").focus();
 }
 
 function showRunning(isRunning) {
   byId("ask").hidden = isRunning;
   byId("cancel").hidden = !isRunning;
-}
-
-function percent(share) {
-  return `${(share * 100).toFixed(0)}\u00a0%`;
 }

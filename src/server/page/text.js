@@ -1,0 +1,185 @@
+/** Texts of passages as elements: paragraphs, tables, code, with marks. Text stays text nodes. */
+
+/** The line breaks of a paragraph with lines of a fixed width. Lists, tables and code keep theirs. */
+const WRAPPED = /(?<=[^\n]{50})\n(?=[\p{L}("“‘`])/gu;
+/** How a line of code looks, of whatever language; a line of prose rarely does. */
+const CODE = new RegExp(
+  [
+    /^(?: {2,}|\t)\S/, // indented
+    /[;{}]$|[({[\\]$/, // ends as a statement
+    /^(?:\/\/|\/\*|\*\/?(?: |$)|#!|\$ |<\/?[a-z])/i, // a comment, a command, an element
+    /^(?:npm|npx|yarn|pnpm|pip|git|curl|sudo|docker|cd|import|export|const|let|var|return|def) \S/,
+    /^[\w.$]+\(.*\)$/, // a call
+    /=>|:=|==|&&|\|\|| --[a-z]/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+);
+
+/** An element with attributes and children; text becomes text nodes. */
+export function element(name, attributes = {}, ...children) {
+  const created = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
+  created.append(...children);
+  return created;
+}
+
+/** @param marks parts of the text: `{ start, end, class }` */
+export function textElements(text, marks) {
+  return blocksOf(text).map(({ kind, start, end, lines }) => {
+    if (kind === "table") return tableOf(text, lines, marks);
+    if (kind === "code")
+      return element("pre", {}, element("code", {}, ...highlighted(text, marks, start, end)));
+    const unwrapped = text.replace(WRAPPED, " "); // as long as before
+    return element("p", {}, ...highlighted(unwrapped, marks, start, end));
+  });
+}
+
+/** Paragraphs, tables and code, divided by empty lines. Code may have empty lines inside. */
+function blocksOf(text) {
+  const blocks = [];
+  for (const { start, end, lines } of paragraphsOf(text))
+    for (const block of divided(start, end, lines, text)) {
+      const last = blocks.at(-1);
+      if (block.kind === "code" && last?.kind === "code") last.end = block.end;
+      else blocks.push(block);
+    }
+  return blocks;
+}
+
+function* paragraphsOf(text) {
+  let lines = [];
+  let start = 0;
+  for (const line of [...text.split("\n"), ""]) {
+    if (line.trim() !== "") lines.push({ start, end: start + line.length, text: line });
+    else if (lines.length > 0) {
+      yield { start: lines[0].start, end: lines.at(-1).end, lines };
+      lines = [];
+    }
+    start += line.length + 1;
+  }
+}
+
+/** A paragraph whose lines have the same number of cells is a table; text may stand around it. */
+function divided(start, end, lines) {
+  const counts = lines.map((line) => cellsOf(line).length);
+  const first = counts.findIndex((count, i) => count > 1 && counts[i + 1] === count);
+  if (first === -1) return [{ kind: isCode(lines) ? "code" : "text", start, end, lines }];
+  const size = counts.slice(first).findIndex((count) => count !== counts[first]);
+  const after = size === -1 ? lines.length : first + size;
+  const part = (from, to) => (from === to ? [] : [lines.slice(from, to)]);
+  return [
+    ...part(0, first).map((own) => asText(own)),
+    {
+      kind: "table",
+      start: lines[first].start,
+      end: lines[after - 1].end,
+      lines: lines.slice(first, after),
+    },
+    ...part(after, lines.length).flatMap((own) => divided(own[0].start, own.at(-1).end, own)),
+  ];
+}
+
+const asText = (lines) => ({ kind: "text", start: lines[0].start, end: lines.at(-1).end, lines });
+
+function isCode(lines) {
+  const alike = lines.filter(({ text }) => CODE.test(text)).length;
+  return (alike > 0 && alike >= lines.length / 2) || lines.every(({ text }) => isCommand(text));
+}
+
+/** A line such as `systemctl stop shop`: it begins in lower case and ends without a stop. */
+const isCommand = (line) =>
+  line.length < 100 && /^[a-z./~][\w./~-]*(?: \S+)+$/.test(line) && !/[.,:;!?…]$|, /.test(line);
+
+/** The cells of a line `a | b` or `| a | b |`, with their places. */
+function cellsOf({ text, start }) {
+  const cells = [];
+  let at = 0;
+  for (const part of text.split("|")) {
+    const trimmed = part.trim();
+    const from = start + at + part.indexOf(trimmed);
+    cells.push({ text: trimmed, start: from, end: from + trimmed.length });
+    at += part.length + 1;
+  }
+  const isFramed = /^\s*\|.*\|\s*$/.test(text);
+  return isFramed ? cells.slice(1, -1) : / \| /.test(text) ? cells : [];
+}
+
+function tableOf(text, lines, marks) {
+  const rows = lines
+    .map((line) => cellsOf(line))
+    .filter((cells) => !cells.every((cell) => /^:?-+:?$/.test(cell.text)));
+  const row = (cells, name) =>
+    element(
+      "tr",
+      {},
+      ...cells.map(({ start, end }) => element(name, {}, ...highlighted(text, marks, start, end))),
+    );
+  const [head, ...body] = rows;
+  return element(
+    "div",
+    { class: "table", role: "group", tabindex: "0", "aria-label": "Table" },
+    element(
+      "table",
+      {},
+      element("thead", {}, row(head, "th")),
+      element("tbody", {}, ...body.map((cells) => row(cells, "td"))),
+    ),
+  );
+}
+
+/** A part of a text as nodes, with marks. Of marks that overlap, the last one is shown. */
+export function highlighted(text, marks, from = 0, to = text.length) {
+  const inside = marks.filter(({ start, end }) => start < to && end > from);
+  const ends = inside.flatMap(({ start, end }) => [Math.max(start, from), Math.min(end, to)]);
+  const cuts = [...new Set([from, to, ...ends])].sort((a, b) => a - b);
+  return cuts.slice(1).map((end, i) => {
+    const part = text.slice(cuts[i], end);
+    const mark = inside.findLast((mark) => mark.start <= cuts[i] && mark.end >= end);
+    return mark ? element("mark", { class: mark.class }, part) : part;
+  });
+}
+
+/** English words that stand in any text: matches of them say nothing about a passage. */
+const FUNCTION_WORDS = new Set(
+  (
+    "a about after all also am an and any are as at be been before but by can could did do does for " +
+    "from had has have he her his how i if in into is it its may me might must my no not of on or our " +
+    "she should so some such than that the their them then there these they this those to us was we " +
+    "were what when where which who whom whose why will with would you your"
+  ).split(" "),
+);
+
+/**
+ * The words of a passage that match words of the question, of those that carry meaning, wherever
+ * they occur.
+ *
+ * @param field "title" or "text", which `text` is
+ */
+export function matchesOf(tokens, field, question, text) {
+  const best = Math.max(...tokens.map(({ score }) => score));
+  const places = wordsOf(text);
+  const asked = wordsOf(question);
+  const found = tokens.flatMap(({ span, match, score }) => {
+    if (!span || !match.span || match.field !== field || score < best / 2) return [];
+    const word = wordAt(places, match.span.start);
+    return word && isContent(word) && isContent(wordAt(asked, span.start)) ? [word.word] : [];
+  });
+  const words = new Set(found.map((word) => word.toLowerCase()));
+  return places
+    .filter(({ word }) => words.has(word.toLowerCase()))
+    .map(({ start, end }) => ({ start, end, class: "match" }));
+}
+
+const wordAt = (words, place) => words.find(({ start, end }) => start <= place && place < end);
+
+const isContent = (found) => found !== undefined && !FUNCTION_WORDS.has(found.word.toLowerCase());
+
+const wordsOf = (text) =>
+  [...text.matchAll(/[\p{L}\p{M}\p{N}]+(?:['’.,-][\p{L}\p{M}\p{N}]+)*/gu)].map(
+    ({ 0: word, index }) => ({
+      word,
+      start: index,
+      end: index + word.length,
+    }),
+  );
