@@ -1,7 +1,8 @@
-/** `reatt.config.json`: named collections of documents, each with an index. */
+/** `reatt.config.json`, or `.yaml`: named collections of documents, each with an index. */
 
 import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
+import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { InputError, inputErrorFrom, isMissing } from "../io/errors.ts";
 import { parseJson } from "../io/parse-json.ts";
@@ -9,6 +10,8 @@ import { readSmallFile } from "../io/small-file.ts";
 import { assistantSchema } from "../server/options.ts";
 
 export const CONFIG_NAME = "reatt.config.json";
+/** The first of them that a folder has counts. */
+const CONFIG_NAMES = [CONFIG_NAME, "reatt.config.yaml"];
 /** The folder of the indexes, beside the file. */
 export const INDEX_FOLDER = ".reatt";
 const MAX_BYTES = 2 ** 20;
@@ -59,16 +62,22 @@ export interface Config {
 
 /** The file in a folder. @throws {InputError} if it is no such file; undefined if there is none */
 export async function readConfig(folder: string): Promise<Config | undefined> {
-  const file = join(resolve(folder), CONFIG_NAME);
-  const bytes = await readSmallFile(file, MAX_BYTES).catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw inputErrorFrom(error, {
-      where: file,
-      expected: "a file of collections",
-      remedy: "check its permissions",
+  for (const name of CONFIG_NAMES) {
+    const file = join(resolve(folder), name);
+    const bytes = await readSmallFile(file, MAX_BYTES).catch((error: unknown) => {
+      if (isMissing(error)) return undefined;
+      throw inputErrorFrom(error, {
+        where: file,
+        expected: "a file of collections",
+        remedy: "check its permissions",
+      });
     });
-  });
-  if (bytes === undefined) return undefined;
+    if (bytes !== undefined) return configOf(file, bytes);
+  }
+  return undefined;
+}
+
+function configOf(file: string, bytes: Buffer): Config {
   const digest = createHash("sha256").update(bytes).digest("hex");
   const { collections } = parsed(bytes.toString("utf8"), file);
   const absolute = (path: string): string => resolve(dirname(file), path);
@@ -90,10 +99,12 @@ export async function findConfig(from: string = process.cwd()): Promise<Config |
 function parsed(text: string, where: string): ConfigFile {
   let value: unknown;
   try {
-    value = parseJson(text, where);
+    value = where.endsWith(".yaml")
+      ? parseYaml(text, { maxAliasCount: 0, logLevel: "silent" })
+      : parseJson(text, where);
   } catch (error) {
     if (error instanceof InputError) throw error;
-    throw unusable(where, (error as Error).message);
+    throw unusable(where, (error as Error).message.split("\n")[0]!);
   }
   const result = configFile.safeParse(value);
   if (result.success) return result.data;
@@ -113,9 +124,10 @@ const unusable = (where: string, got: string): InputError =>
 export const describeConfig = ({ file, collections }: Config): string =>
   [
     `${file}:`,
-    ...collections.map(({ name, path, index, model }) => {
+    ...collections.map(({ name, path, index, model, assistant }) => {
       const others = model === undefined ? "" : `, model ${model}`;
-      return `  ${name}: reads ${path}, writes ${index}${others}`;
+      const told = assistant === undefined ? "" : `, tells assistants ${JSON.stringify(assistant)}`;
+      return `  ${name}: reads ${path}, writes ${index}${others}${told}`;
     }),
   ]
     .map(printable)

@@ -2,16 +2,20 @@
 
 import type { InputError } from "../io/errors.ts";
 import { PASSAGES_RETRIEVED, RANK_OPTIONS } from "../options/library-options.ts";
-import { option, path } from "../options/option.ts";
+import { flag, option, path } from "../options/option.ts";
 import type { Hit } from "../reatt.ts";
 import { documentOf } from "../retrieval/documents.ts";
 import type { Granularity } from "../retrieval/rank.ts";
+import { readRecord } from "../sync/record.ts";
+import { placeInWords } from "../text/place.ts";
 import type { Question } from "../text/read-passages.ts";
 import { defineCommand } from "./command.ts";
 import { OWN_PASSAGES } from "./evaluate.ts";
+import { CSV_HEADER, pathsIn, toCsv, toFiles, toMarkdown } from "./hit-formats.ts";
 import { formatHits } from "./human.ts";
 import { withProgress } from "./progress.ts";
 import {
+  DESCRIPTION,
   type OpenSearch,
   QUESTION,
   questionOf,
@@ -20,6 +24,7 @@ import {
   withSearch,
 } from "./search.ts";
 import { trecRunLines, writeRunFile } from "./trec-run.ts";
+import { UsageError } from "./usage-error.ts";
 
 interface Result {
   readonly question: Question;
@@ -27,11 +32,20 @@ interface Result {
   readonly error?: InputError | undefined;
 }
 
+/** What is printed in place of excerpts. */
+const FORMATS = {
+  files: option(flag().default(false), { help: "print the paths of the documents, one a line" }),
+  csv: option(flag().default(false), { help: "print comma-separated values" }),
+  md: option(flag().default(false), { help: "print Markdown with whole passages" }),
+};
+
 export const retrieveCommand = defineCommand({
   options: {
     ...searchOptions(RANK_OPTIONS.topK),
+    ...FORMATS,
+    description: DESCRIPTION,
     run: option(path().optional(), {
-      help: "write a TREC run file, with raw scores; without --json nothing is printed",
+      help: "write a TREC run file, with raw scores; nothing is printed without a format",
       placeholder: "FILE.trec",
     }),
     ownPassages: OWN_PASSAGES,
@@ -40,15 +54,16 @@ export const retrieveCommand = defineCommand({
   example: 'reatt retrieve "Where is Normandy?" --index index --top-k 5',
   run: (values, signal, words) =>
     withSearch({ ...values, question: questionOf(values, words) }, signal, async (search) => {
-      const { json, run, granularity } = values;
-      const printed = json || run === undefined;
+      const { json, files, csv, md, run } = values;
+      const format = await formatOf(values, search.index.directory);
+      const printed = json || files || csv || md || run === undefined;
       const failures = new UnreadableQuestions(search.questions.length);
       const found = run === undefined ? retrieveAll(search) : retrieveForRun(search, values);
       const results = failures.leftOut(
         withProgress("questions", search.questions.length, found, printed),
       );
-      const print = (result: Result) =>
-        process.stdout.write(json ? toJson(result, granularity) : toText(result));
+      const print = (result: Result) => process.stdout.write(format(result));
+      if (csv) process.stdout.write(CSV_HEADER);
       if (run !== undefined) await writeRun(run, results, printed ? print : () => {});
       else for await (const result of results) print(result);
       failures.check();
@@ -98,12 +113,43 @@ const writeRun = (
     }
   });
 
-function toJson({ question, hits }: Result, granularity: Granularity): string {
+interface FormatValues {
+  readonly json: boolean;
+  readonly files: boolean;
+  readonly csv: boolean;
+  readonly md: boolean;
+  readonly granularity: Granularity;
+  readonly description?: string | undefined;
+}
+
+/** @throws {UsageError} for two formats */
+async function formatOf(
+  values: FormatValues,
+  directory: string,
+): Promise<(result: Result) => string> {
+  const { json, files, csv, md } = values;
+  const given = Object.entries({ json, files, csv, md }).filter(([, isGiven]) => isGiven);
+  if (given.length > 1) throw new UsageError(`--${given[0]![0]} with --${given[1]![0]}`);
+  if (json) return (result) => toJson(result, values);
+  const pathOf = pathsIn((await readRecord(directory))?.folder);
+  if (files) return ({ hits }) => toFiles(hits, pathOf);
+  if (csv) return ({ question: { question }, hits }) => toCsv(question, hits, pathOf);
+  if (md) return ({ question: { question }, hits }) => toMarkdown(question, hits, pathOf);
+  return toText;
+}
+
+function toJson(
+  { question, hits }: Result,
+  { granularity, description }: Pick<FormatValues, "granularity" | "description">,
+): string {
   const results = hits.map((hit) => ({
     document: granularity === "document" ? documentOf(hit) : hit.document,
     id: hit.id,
     score: hit.score,
     scores: hit.scores,
+    place: placeInWords(hit.metadata),
+    link: hit.link,
+    description,
     metadata: hit.metadata,
   }));
   return `${JSON.stringify({ id: question.id, results })}\n`;

@@ -66,6 +66,12 @@ export const searchOptions = <TopK extends z.ZodType>(topK: TopK) => ({
   ...ENGINE_OPTIONS,
 });
 
+/** What the documents are about. A collection has it. */
+export const DESCRIPTION = option(text().optional(), {
+  help: "what the documents are about; a part of each result of --json",
+  flag: false,
+});
+
 /** The question without an option: `reatt answer --index index "Where is Normandy?"`. */
 export const QUESTION = { placeholder: "QUESTION...", help: "the question, as with --question" };
 

@@ -1,6 +1,6 @@
 /** `reatt.config.json`: written, asked about, and obeyed by name. */
 
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -91,6 +91,49 @@ test("commands take the name of a collection, also below the folder of the file"
   await fails(/--index NAME is missing; the collections are docs, notes/, "answer", "Where?");
   await fails(/nope: no collection/, "sync", "nope");
   process.chdir("..");
+});
+
+test("a collection gives links and a description to hits, and instructions are shown first", async () => {
+  const linkBase = "https://example.org/view?file=";
+  const assistant = { instructions: "Quote \u001b[2K the notes." };
+  const notes = { path: "notes", index: "other/index", description: "Rivers", linkBase, assistant };
+  await writeFile(config, JSON.stringify({ collections: { notes } }));
+  assert.match(await ok("init", "--yes"), /tells assistants .*Quote .*the notes/);
+  const [line] = (await ok("retrieve", ...MODEL, "--json", "Rhine")).split("\n");
+  const [hit] = JSON.parse(line!).results;
+  assert.equal([hit.description, hit.link], ["Rivers", `${linkBase}rhine.txt`]);
+  const given = ["--link-base", "https://example.org/d"];
+  assert.match(await ok("retrieve", ...MODEL, ...given, "--json", "Rhine"), /org\/d\/rhine\.txt/);
+});
+
+test("hits as paths, as a table and as Markdown", async () => {
+  const file = resolve("notes/rhine.txt");
+  assert.is(await ok("retrieve", ...MODEL, "--files", "Rhine"), `${file}\n`);
+  const [header, row, end] = (await ok("retrieve", ...MODEL, "--csv", 'the "Rhine"')).split("\r\n");
+  assert.is(header, "question,rank,score,id,title,path,place,link,text");
+  const place = `${file},line 1,https://example.org/view?file=rhine.txt`;
+  const cells = /^"the ""Rhine""",1,[\d.e-]+,rhine\.txt#1,rhine,/;
+  assert.match(row!, cells);
+  assert.ok(row!.endsWith(`${place},The Rhine flows to the North Sea.`), row);
+  assert.is(end, "");
+  const markdown = await ok("retrieve", ...MODEL, "--md", "Rhine");
+  assert.match(
+    markdown,
+    /^## Rhine\n\n1\. \[\*\*rhine\*\*\]\(<https.*>\) \(.*, line 1, [\d.]+\)/,
+  );
+  assert.match(markdown, /\n {3}> The Rhine flows to the North Sea\.\n/);
+  await fails(/--files with --csv/, "retrieve", ...MODEL, "--files", "--csv", "Rhine");
+});
+
+test("the file can be YAML", async () => {
+  await rm(config);
+  const yaml = join(folder.path, "reatt.config.yaml");
+  await writeFile(yaml, "collections:\n  rivers: { path: notes, index: other/index }\n");
+  assert.match(await ok("init", "--yes"), /rivers: reads .*notes/);
+  assert.match(await ok("retrieve", ...MODEL, "--index", "rivers", "Rhine"), /North Sea/);
+  await writeFile(yaml, "collections: [\n");
+  await fails(/reatt\.config\.yaml: expected collections/, "status");
+  await rm(yaml);
 });
 
 test("no character of the file or of a name can change what the terminal shows", async () => {

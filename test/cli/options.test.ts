@@ -70,6 +70,7 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
     "K,K,...": ["10,3,10", [3, 10]],
     "NAME,NAME": ["crops,titles", ["crops", "titles"]],
     "NAME,...": ["some-text", ["some-text"]],
+    "SITE,...": ["https://example.org", ["https://example.org"]],
     URL: ["https://example.org", "https://example.org"],
   };
   if (special[placeholder]) return special[placeholder];
