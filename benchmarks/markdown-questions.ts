@@ -1,7 +1,11 @@
 /**
- * Asks 40 questions about the README files of ten installed packages, once with the Markdown read
- * as plain text and once rendered. Prints for how many the first passage has the answer, and how
- * many answers are right.
+ * Asks 40 questions about the README files of ten installed packages: reatt with the Markdown read
+ * as plain text and rendered, and beside it, on the rendered passages, MiniSearch with its defaults
+ * and Orama with stems and stop words, which its defaults need for questions. Orama also gets
+ * vectors for its hybrid search: one of a passage, the mean of its token keys.
+ *
+ * Prints for how many questions the first passage, or one of five, has the answer, how many answers
+ * are right, and the processor time of a question, after one that is not counted.
  *
  *     npx tsx benchmarks/markdown-questions.ts [--model DIR] [--json]
  */
@@ -10,9 +14,18 @@ import { copyFile, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { create, insert, search as searchOrama } from "@orama/orama";
+import { stemmer } from "@orama/stemmers/english";
+import { stopwords } from "@orama/stopwords/english";
+import MiniSearch from "minisearch";
 import { exactMatch } from "../src/evaluation/answers.ts";
 import { ReAtt } from "../src/reatt.ts";
+import type { TokenIndex } from "../src/retrieval/search/token-index.ts";
 import { findAnswerSpan } from "../src/text/answer-span.ts";
+import type { Passage } from "../src/text/passage.ts";
+
+/** Passages that a person looks at. */
+const FIVE = 5;
 
 interface Item {
   readonly of: string;
@@ -122,8 +135,30 @@ const { values } = parseArgs({
 });
 await using model = await ReAtt.load(values.model);
 
-/** @param ending of the names that the files get, which decides how they are read */
-async function ask(ending: string): Promise<{ first: number; right: number; passages: number }> {
+/** Passages for a question, best first. */
+type Search = (question: string) => Promise<readonly Passage[]>;
+
+interface System {
+  readonly name: string;
+  readonly search: Search;
+  /** Only reatt answers. */
+  readonly answer?: (question: string) => Promise<string>;
+}
+
+interface Row {
+  readonly system: string;
+  readonly first: number;
+  readonly inFive: number;
+  readonly right: number | undefined;
+  readonly searchMs: number;
+  readonly answerMs: number | undefined;
+}
+
+/** @param ending of the names of the files, which decides how they are read */
+async function withIndex<Result>(
+  ending: string,
+  work: (index: TokenIndex) => Promise<Result>,
+): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), "reatt-questions-"));
   try {
     const docs = join(folder, "docs");
@@ -131,22 +166,97 @@ async function ask(ending: string): Promise<{ first: number; right: number; pass
     for (const name of new Set(ITEMS.map(({ of }) => of)))
       await copyFile(await readme(name), join(docs, `${name}.${ending}`));
     await using index = await model.openOrIndex(docs, { directory: join(folder, "index") });
-    let [first, right] = [0, 0];
-    for (const { of, question, answers } of ITEMS) {
-      const { answer, passages } = await model.answer(question, index);
-      const best = passages[0];
-      const isFirst =
-        best?.document === `${of}.${ending}` &&
-        answers.some((one) => findAnswerSpan(one, best.text) !== undefined);
-      if (isFirst) first++;
-      const isRight = answer !== undefined && exactMatch(answer, answers);
-      if (isRight) right++;
-      if (values.json)
-        process.stdout.write(`${JSON.stringify({ ending, question, answer, isFirst, isRight })}\n`);
-    }
-    return { first, right, passages: index.passageCount };
+    return await work(index);
   } finally {
     await rm(folder, { recursive: true });
+  }
+}
+
+const reatt = (name: string, index: TokenIndex, hybrid?: boolean): System => ({
+  name,
+  search: async (question) => model.retrieve(question, index, { topK: FIVE, hybrid }),
+  answer: async (question) => (await model.answer(question, index, { hybrid })).answer,
+});
+
+/** With its defaults: BM25+, all terms of the question optional, no stop words, no stems. */
+function miniSearch(passages: readonly Passage[]): System {
+  const engine = new MiniSearch({ fields: ["title", "text"] });
+  engine.addAll(passages);
+  const byId = new Map(passages.map((passage) => [passage.id, passage]));
+  const search: Search = async (question) => engine.search(question).map(({ id }) => byId.get(id)!);
+  return { name: "MiniSearch", search };
+}
+
+/** BM25 over stems without stop words; for hybrid search also cosines of one vector a passage. */
+async function orama(index: TokenIndex, isHybrid: boolean): Promise<System> {
+  const size = index.header.dimension;
+  const schema = { title: "string", text: "string", vector: `vector[${size}]` } as const;
+  const tokenizer = { language: "english", stemming: true, stemmer, stopWords: [...stopwords] };
+  const database = create({ schema, components: { tokenizer } });
+  const passages = new Map<string, Passage>();
+  for await (const [ordinal, passage] of index.entries()) {
+    const { id, title, text } = passage;
+    passages.set(id, passage);
+    const vector = meanOfRows(await index.keys(ordinal), size);
+    await insert(database, { id, title, text, vector });
+  }
+  const search: Search = async (term) => {
+    const shared = { term, properties: ["title", "text"] as ["title", "text"], limit: FIVE };
+    const [keys] = isHybrid ? await model.encodeQuestions([term]) : [];
+    const vector = keys && { value: meanOfRows(keys, size), property: "vector" as const };
+    const found = await (vector
+      ? searchOrama(database, { ...shared, mode: "hybrid", vector, similarity: 0 })
+      : searchOrama(database, shared));
+    return found.hits.map(({ id }) => passages.get(id)!);
+  };
+  return { name: isHybrid ? "Orama, hybrid with mean vectors" : "Orama", search };
+}
+
+/** [rows, size] -> [size] */
+function meanOfRows(rows: Float32Array, size: number): number[] {
+  const count = rows.length / size;
+  return Array.from({ length: size }, (_, column) => {
+    let sum = 0;
+    for (let row = 0; row < count; row++) sum += rows[row * size + column]!;
+    return sum / count;
+  });
+}
+
+async function measure({ name, search, answer }: System, ending: string): Promise<Row> {
+  let [first, inFive, right] = [0, 0, 0];
+  const [searching, answering] = [new Stopwatch(), new Stopwatch()];
+  await search(ITEMS[0]!.question); // builds what is built on first use
+  for (const { of, question, answers } of ITEMS) {
+    const found = (await searching.time(() => search(question))).slice(0, FIVE);
+    const places = found.map(
+      ({ document, text }) =>
+        document === `${of}.${ending}` &&
+        answers.some((one) => findAnswerSpan(one, text) !== undefined),
+    );
+    if (places[0]) first++;
+    if (places.includes(true)) inFive++;
+    const given = answer && (await answering.time(() => answer(question)));
+    const isRight = given !== undefined && exactMatch(given, answers);
+    if (isRight) right++;
+    if (values.json)
+      process.stdout.write(`${JSON.stringify({ name, question, given, places, isRight })}\n`);
+  }
+  const searchMs = searching.total / ITEMS.length;
+  if (!answer)
+    return { system: name, first, inFive, right: undefined, searchMs, answerMs: undefined };
+  return { system: name, first, inFive, right, searchMs, answerMs: answering.total / ITEMS.length };
+}
+
+/** Adds up processor time, of all threads, in milliseconds. */
+class Stopwatch {
+  total = 0;
+
+  async time<Result>(work: () => Promise<Result>): Promise<Result> {
+    const before = process.cpuUsage();
+    const result = await work();
+    const { user, system } = process.cpuUsage(before);
+    this.total += (user + system) / 1000;
+    return result;
   }
 }
 
@@ -157,13 +267,34 @@ async function readme(name: string): Promise<string> {
   return join(folder, file);
 }
 
-for (const [what, ending] of [
-  ["plain text", "txt"],
-  ["Markdown", "md"],
-] as const) {
-  const { first, right, passages } = await ask(ending);
-  process.stdout.write(
-    `${what}: ${passages} passages, first passage with the answer ${first} of ${ITEMS.length}, ` +
-      `answer right ${right}\n`,
-  );
-}
+const rows = [
+  ...(await withIndex("txt", async (index) => [
+    await measure(reatt("reatt, read as plain text", index), "txt"),
+  ])),
+  ...(await withIndex("md", async (index) => {
+    const passages: Passage[] = [];
+    for await (const [, passage] of index.entries()) passages.push(passage);
+    const systems = [
+      reatt("reatt", index),
+      reatt("reatt, the model alone", index, false),
+      miniSearch(passages),
+      await orama(index, false),
+      await orama(index, true),
+    ];
+    const all: Row[] = [];
+    for (const system of systems) all.push(await measure(system, "md"));
+    return all;
+  })),
+];
+const shown = (value: number | undefined): string => (value === undefined ? "" : value.toFixed(0));
+process.stdout.write(
+  [
+    `| ${ITEMS.length} questions | first | in 5 | answer right | search, ms | answer, ms |`,
+    "|---|---|---|---|---|---|",
+    ...rows.map(
+      ({ system, first, inFive, right, searchMs, answerMs }) =>
+        `| ${system} | ${first} | ${inFive} | ${shown(right)} | ${searchMs.toFixed(1)} | ${shown(answerMs)} |`,
+    ),
+    "",
+  ].join("\n"),
+);

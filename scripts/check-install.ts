@@ -3,10 +3,11 @@
  *
  * The package is packed and installed by npm into a new project, from the registry alone: a fake
  * `nvcc` pretends that there is a CUDA toolkit, and no library of CUDA may be downloaded. Then the
- * first `js` block of README.md runs in the project. A comment after `console.log(...);` is what
- * the line must print. A program is compiled and bundled as docs/DEPLOY.md says. At last, the
- * installed command indexes a folder of mixed documents, answers and serves, and Chromium asks on
- * the page. The last line is `N passed, N failed`.
+ * `js` blocks of README.md run in the project. A comment after `console.log(...);` is what the line
+ * must print. The server of docs/DEPLOY.md answers on the index that they have built. A program is
+ * compiled and bundled as docs/DEPLOY.md says. At last, the installed command indexes a folder of
+ * mixed documents, answers, serves and offers tools to the official client of MCP, and Chromium
+ * asks on the page. The last line is `N passed, N failed`.
  */
 
 import { execFileSync, spawn, spawnSync } from "node:child_process";
@@ -21,6 +22,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { writeMixedDocuments } from "../test/documents/mixed.ts";
 import { hasChromium, launchChromium, withPage } from "../test/support/browser.ts";
 
@@ -48,15 +51,20 @@ await check("the command runs", () => {
   const printed = run("npx", "reatt", "--version").trim();
   if (printed !== version) throw new Error(`expected ${version}, got ${printed}`);
 });
-await check("the first example of README.md prints what its comments say", () => {
-  const [, code] = /^```js\n(.*?)^```$/ms.exec(readFileSync("README.md", "utf8")) ?? [];
-  const expected = [...code!.matchAll(/^console\.log\(.*\); \/\/ (.*)$/gm)].map(([, line]) => line);
-  if (expected.length === 0) throw new Error("the example prints nothing");
-  writeFileSync(join(project, "example.mjs"), code!);
+await check("the examples of README.md print what their comments say", () => {
+  const blocks = blocksOf("README.md", "js");
+  if (blocks.length === 0) throw new Error("there is none");
+  const code = blocks.join("\n"); // the second one goes on with the first
+  const shown = [...code.matchAll(/^ *console\.log\(.*\);(?: \/\/ (.*))?$/gm)];
+  const expected = shown.map(([, comment]) => comment);
+  if (expected.length === 0) throw new Error("they print nothing");
+  writeFileSync(join(project, "example.mjs"), code);
   const printed = run(process.execPath, "example.mjs").trimEnd().split("\n");
-  if (printed.join("\n") !== expected.join("\n"))
+  const isAsSaid = printed.every((line, i) => expected[i] === undefined || line === expected[i]);
+  if (printed.length !== expected.length || !isAsSaid)
     throw new Error(`expected ${expected.join("\n")}, got ${printed.join("\n")}`);
 });
+await check("the server of docs/DEPLOY.md answers, refuses and stops", runDeployed);
 
 const PROGRAM = `
 import { type Hit, ReAtt } from "reatt";
@@ -115,6 +123,7 @@ await check("the command answers", () => {
   if (answer !== ANSWER || passages[0].metadata._source !== "steam.md")
     throw new Error(`${answer}, from ${passages[0].id}`);
 });
+await check("an assistant finds, quotes and reads over MCP", askOverMcp);
 if (hasChromium) await check("the server answers in a browser", askInBrowser);
 
 rmSync(folder, { recursive: true });
@@ -130,6 +139,66 @@ function install(): void {
   writeFileSync(join(project, "bin", "nvcc"), nvcc, { mode: 0o755 });
   writeFileSync(join(project, "package.json"), '{ "name": "project", "private": true }\n');
   run("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", join(folder, tarball!));
+}
+
+/** The fenced blocks of a language, also those that examples of the API only check. */
+function blocksOf(file: string, language: string): string[] {
+  const fence = new RegExp(`^\`\`\`${language}(?: no-run)?\\n(.*?)^\`\`\`$`, "gms");
+  return [...readFileSync(file, "utf8").matchAll(fence)].map(([, code]) => code!);
+}
+
+/** Runs the first program of docs/DEPLOY.md, on a port of its own. */
+async function runDeployed(): Promise<void> {
+  const [code] = blocksOf("docs/DEPLOY.md", "js");
+  const port = 49_152 + (process.pid % 16_384);
+  writeFileSync(join(project, "deployed.mjs"), code!.replace("port: 8080", `port: ${port}`));
+  const server = spawn(process.execPath, ["deployed.mjs"], { ...inProject(), stdio: "inherit" });
+  const ended = new Promise<number | null>((resolve) => server.once("exit", resolve));
+  const ask = (question: string) =>
+    fetch(`http://127.0.0.1:${port}/answer?q=${encodeURIComponent(question)}`);
+  try {
+    let response: Response | undefined;
+    while (!response && server.exitCode === null) {
+      response = await ask(QUESTION).catch(() => undefined);
+      if (!response) await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const { answer } = (await response!.json()) as { answer: string };
+    if (answer !== ANSWER) throw new Error(`it answers ${answer}`);
+    const { status } = await ask("");
+    if (status !== 400) throw new Error(`no question has status ${status}`);
+  } finally {
+    server.kill();
+  }
+  const code0 = await ended;
+  if (code0 !== 0) throw new Error(`the stopped server ended with code ${code0}`);
+}
+
+/** As docs/SERVER.md configures assistants: the command on standard input and output. */
+async function askOverMcp(): Promise<void> {
+  const [settings] = blocksOf("docs/SERVER.md", "json").filter((block) =>
+    block.includes('"mcpServers"'),
+  );
+  const { command, args } = JSON.parse(settings!).mcpServers.documents;
+  const given = args.map((argument: string) => argument.replace("INDEX", "indexed"));
+  const client = new Client({ name: "check", version: "1.0.0" });
+  const { cwd, env } = inProject();
+  const variables = Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+  const started = { command: join(project, "node_modules/.bin", command), args: given };
+  await client.connect(new StdioClientTransport({ ...started, cwd, env: variables }));
+  try {
+    const call = async (name: string, values: Record<string, unknown>) => {
+      const { structuredContent } = await client.callTool({ name, arguments: values });
+      return structuredContent as Record<string, string & { title: string }[]>;
+    };
+    const { answer } = await call("answer", { question: QUESTION });
+    if (answer !== ANSWER) throw new Error(`the tool answers ${answer}`);
+    const { passages } = await call("get", { path: "steam.md" });
+    if (!passages?.some(({ title }) => title.includes("team"))) throw new Error("no document");
+  } finally {
+    await client.close();
+  }
 }
 
 /** Checks the types of files of the project as a user would, who has @types/node. */
