@@ -3,12 +3,13 @@
  * costly one:
  *
  * 1. The lists of the centroids estimate the scores of passages (candidates.ts).
- * 2. The passages with the greatest estimates are scored by the codes of all their keys
+ * 2. The passages with the greatest estimates are scored by the codes of their likely keys
  * (code-scores.ts), in rounds of descending estimates. A round that finds few better passages is
  * the last: how well the estimates rank depends on the model and on the question.
- * 3. The best of these are decoded and scored exactly (rescore.ts).
+ * 3. The best of these are scored by the codes of all keys, and by the decoded keys that can be the
+ * best for a question token: these scores are exact (rescore-codes.ts).
  *
- * Source: Santhanam et al., PLAID, 2022.
+ * Source: Santhanam et al., PLAID, 2022 (also for leaving out keys by their centroids).
  */
 
 import type { Codebook } from "../codec/codec.ts";
@@ -18,7 +19,8 @@ import { type Ranking, TopK } from "../scoring/top-k.ts";
 import { CandidateFinder } from "./candidates.ts";
 import { CodeScorer } from "./code-scores.ts";
 import type { Estimates, SearchEngine, SearchRequest } from "./engine.ts";
-import { float32Error, rescore } from "./rescore.ts";
+import { float32Error } from "./rescore.ts";
+import { rescoreCodes } from "./rescore-codes.ts";
 
 export interface CentroidSearchOptions {
   /** Centroids whose lists a question token reads. */
@@ -34,10 +36,10 @@ const MIN_HITS = 20;
 const MIN_CANDIDATES_PER_HIT = 8;
 
 /** A round that brings at most this share of the hits is the last. */
-const FEW_HITS = 0.02;
+const FEW_HITS = 0.03;
 
-/** Passages that reach step 3, for each hit. Few, because code scores are close to exact ones. */
-const RESCORED_PER_HIT = 1.25;
+/** Passages that reach step 3, for each hit. Few, because scores of step 2 are close to exact. */
+const RESCORED_PER_HIT = 1.5;
 
 export async function openCentroidSearch(
   store: CompressedStore,
@@ -47,10 +49,14 @@ export async function openCentroidSearch(
   // The products are a small part of the work. Other threads search other questions.
   const matmul = await openMatMul(store.dimension, 1);
   const idle: Workspace[] = []; // concurrent searches need one each
-  /** Chooses the passages that are scored exactly, and does `work` with the scorer of codes. */
+  /**
+   * Chooses the passages that are scored exactly, by likely keys or by all, and does `work` with
+   * the scorer of codes.
+   */
   const withCandidates = async <Result>(
     question: Float32Array,
     search: SearchRequest,
+    keys: "likely" | "all",
     work: (candidates: Uint32Array, scorer: CodeScorer) => Promise<Result>,
   ): Promise<Result> => {
     const products = await matmul.multiply(question, codebook.centroids);
@@ -61,13 +67,18 @@ export async function openCentroidSearch(
     const { finder, scorer } = idle.pop() ?? openWorkspace(store, codebook);
     const rounds = await finder.find(scores, counts, search.accept);
     scorer.setQuestion(question, products);
-    const result = await work(await bestOf(store, rounds, hits, scorer), scorer);
+    const scoreCodes = async (passages: Uint32Array): Promise<Float64Array> => {
+      const allocate = (bytes: number) => scorer.allocate(passages.length, bytes);
+      const ranges = await store.codes(passages, allocate);
+      return keys === "all" ? scorer.scores(ranges) : scorer.likelyScores(ranges);
+    };
+    const result = await work(await bestOf(rounds, hits, scoreCodes), scorer);
     idle.push({ finder, scorer });
     return result;
   };
   const searchOne = (question: Float32Array, search: SearchRequest): Promise<Ranking> =>
-    withCandidates(question, search, (candidates) =>
-      rescore(store, matmul, question, candidates, search.topK),
+    withCandidates(question, search, "likely", (candidates, scorer) =>
+      rescoreCodes(store, scorer, question, candidates, search.topK),
     );
   return {
     async search(questions, search) {
@@ -79,7 +90,8 @@ export async function openCentroidSearch(
       return found;
     },
     estimate: (question, search, others) =>
-      withCandidates(question, search, async (candidates, scorer) => ({
+      // a bound of the scores of other passages needs the scores of all keys
+      withCandidates(question, search, "all", async (candidates, scorer) => ({
         candidates: await estimated(store, question, candidates, scorer),
         others: await estimated(store, question, others, scorer),
       })),
@@ -102,15 +114,11 @@ const openWorkspace = (store: CompressedStore, codebook: Codebook): Workspace =>
 /** Passages whose codes are read together: some hundred kB. */
 const READ_BATCH = 256;
 
-/**
- * The best candidates by the scores of their codes: as many as step 3 needs for `hits` hits,
- * ascending by ordinal.
- */
+/** The best candidates: as many as step 3 needs for `hits` hits, ascending by ordinal. */
 async function bestOf(
-  store: CompressedStore,
   rounds: readonly Uint32Array[],
   hits: number,
-  scorer: CodeScorer,
+  scoreCodes: (passages: Uint32Array) => Promise<Float64Array>,
 ): Promise<Uint32Array> {
   const count = Math.ceil(RESCORED_PER_HIT * hits);
   const candidates = rounds.reduce((sum, { length }) => sum + length, 0);
@@ -118,7 +126,11 @@ async function bestOf(
   const best = new TopK(count);
   let known = new Set<number>();
   for (const round of rounds) {
-    await scoreCodes(store, round, scorer, best);
+    for (let first = 0; first < round.length; first += READ_BATCH) {
+      const ordinals = round.subarray(first, first + READ_BATCH);
+      for (const [i, score] of (await scoreCodes(ordinals)).entries())
+        best.push(ordinals[i]!, score);
+    }
     const { ordinals } = best.take(hits);
     const found = ordinals.filter((ordinal) => !known.has(ordinal));
     if (found.length <= FEW_HITS * hits) break;
@@ -139,19 +151,4 @@ async function estimated(
   // an exact score is of decoded keys, which are rounded to float32
   const error = scorer.error + 2 * float32Error(question, store);
   return { ordinals, scores: scorer.scores(ranges), error };
-}
-
-/** Pushes the scores of the codes of `passages` to `best`. */
-async function scoreCodes(
-  store: CompressedStore,
-  passages: Uint32Array,
-  scorer: CodeScorer,
-  best: TopK,
-): Promise<void> {
-  for (let first = 0; first < passages.length; first += READ_BATCH) {
-    const ordinals = passages.subarray(first, first + READ_BATCH);
-    const ranges = await store.codes(ordinals, (bytes) => scorer.allocate(ordinals.length, bytes));
-    const scores = scorer.scores(ranges);
-    for (let i = 0; i < scores.length; i++) best.push(ordinals[i]!, scores[i]!);
-  }
 }

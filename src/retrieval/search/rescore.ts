@@ -6,9 +6,10 @@
  * q is [n, dimension] and k is [passage tokens, dimension]. The product is raw: no normalisation
  * and no scaling. Source: Retrieval as Attention (ReAtt), Eq. 1.
  *
- * Every score that a search returns comes from this file. The engines compute other numbers in
- * their first pass, to choose candidates: flat-search.ts sums float32 maxima, code-scores.ts works
- * on compressed codes, and token-hits.ts bounds scores from the nearest tokens.
+ * Every score that a search returns comes from this file, or from rescore-codes.ts, which computes
+ * the same products. The engines compute other numbers in their first pass, to choose candidates:
+ * flat-search.ts sums float32 maxima, code-scores.ts works on compressed codes, and token-hits.ts
+ * bounds scores from the nearest tokens.
  */
 
 import type { AllocateValues } from "../codec/codec.ts";

@@ -25,6 +25,7 @@ function storeOf(
     dimension: 1,
     ordinalCount: segments.reduce((sum, { passages }) => sum + passages, 0),
     longestKey: 1,
+    decode: () => new Float32Array(),
     keys: unread,
     codes: unread,
     async lists(centroids, allocate) {

@@ -11,6 +11,8 @@ const DIMENSION = 8;
 const PASSAGES = 2000;
 const TOKENS = 3;
 const HITS = 40;
+/** Passages that are scored exactly: their codes are read again. */
+const RESCORED = 60;
 
 /** A byte for each dimension, with codewords of `width` times a random number. */
 function randomCodebook(centroids: number, width: number): Codebook {
@@ -51,6 +53,7 @@ function randomStore(codebook: Codebook): CompressedStore & { read: number } {
     dimension: DIMENSION,
     ordinalCount: PASSAGES,
     longestKey: 100,
+    decode,
     keys: async (ordinal) => decode(codes[ordinal]!),
     async codes(ordinals, allocate) {
       this.read += ordinals.length;
@@ -88,13 +91,14 @@ async function searched(centroids: number, width: number) {
 test("estimates that rank well end the search after two rounds", async () => {
   const { found, naive, read } = await searched(200, 1e-3);
   assert.equal(found, naive);
-  assert.ok(read >= PASSAGES / 4 && read <= PASSAGES / 4 + 3, `${read}`); // equal estimates
+  const rounds = read - RESCORED;
+  assert.ok(rounds >= PASSAGES / 4 && rounds <= PASSAGES / 4 + 3, `${read}`); // equal estimates
 });
 
 test("estimates that say nothing leave all candidates to be scored", async () => {
   const { found, naive, read } = await searched(1, 1);
   assert.equal(found, naive);
-  assert.is(read, PASSAGES);
+  assert.is(read, PASSAGES + RESCORED);
 });
 
 test.run();

@@ -76,6 +76,36 @@ for (const bits of [1, 2, 8] as const)
     }
   });
 
+for (const centroids of [1, 64])
+  test(`scores of likely keys: ${centroids} centroids`, async () => {
+    const keys = noise(3000 * DIMENSION);
+    const codebook = await trainCodebook(keys, DIMENSION, centroids, 1);
+    await using encoder = await openKeyEncoder(codebook);
+    const codes = await encoder.encode(keys);
+    const starts = codeStarts(codes, codebook);
+    const scorer = new CodeScorer(codebook);
+    let equal = 0;
+    for (const tokens of [5, 16, 30]) {
+      const question = noise(tokens * DIMENSION, tokens);
+      scorer.setQuestion(question, centroidProducts(question, codebook));
+      const ranges = Uint32Array.from({ length: 200 }, (_, i) => starts[30 * (i >> 1) + (i & 1)]!);
+      const long = ranges.map((at, i) => (i & 1 ? starts[30 * (i >> 1) + 30]! : at));
+      for (const [passages, all] of [
+        [ranges, true],
+        [long, centroids === 1],
+      ] as const) {
+        scorer.allocate(100, codes.length).set(codes);
+        const [some, every] = [scorer.likelyScores(passages), scorer.scores(passages)];
+        for (const [p, score] of some.entries()) {
+          if (all) assert.is(score, every[p]!); // a key alone, or no centroid better than another
+          assert.ok(score <= every[p]!);
+          equal += score === every[p]! ? 1 : 0;
+        }
+      }
+    }
+    assert.ok(equal > 300 && (centroids === 1) === (equal === 600), `${equal}`);
+  });
+
 test("scores longer passages than before and products of all sizes without overflow", async () => {
   const keys = noise(600 * DIMENSION);
   const codebook = await trainCodebook(keys, DIMENSION, 32, 8);

@@ -31,6 +31,8 @@ export interface CompressedStore
   extends Pick<KeyStore, "dimension" | "ordinalCount" | "longestKey"> {
   /** The keys of one passage, [tokens, dimension], in memory that `allocate` provides. */
   keys(ordinal: number, allocate?: AllocateValues): Promise<Float32Array>;
+  /** Decodes keys from their codes: [tokens, dimension]. */
+  readonly decode: KeyDecoder["decode"];
   /**
    * Copies the codes of passages to memory, and returns the range of each in it, [passages, 2].
    * `ordinals` are ascending.
@@ -68,6 +70,7 @@ export function openCompressedStore(
     ordinalCount,
     longestKey: Math.max(0, ...segments.map(({ longestKey }) => longestKey)),
     codes,
+    decode: decoder.decode,
     async keys(ordinal, allocateValues) {
       let memory = new Uint8Array();
       const [start, end] = await codes(Uint32Array.of(ordinal), (bytes) => {
