@@ -25,7 +25,8 @@ export async function rescoreCodes(
   topK: number,
 ): Promise<Ranking> {
   const { maxima, error } = await maximaOf(store, scorer, question, ordinals);
-  const least = maxima.scores.toSorted().at(-topK) ?? -Infinity; // of the last hit, at least - error
+  const least = maxima.scores.toSorted().at(-topK) ?? -Infinity;
+  // the last hit has an exact score of at least `least - error`
   const chosen = [...ordinals.keys()].filter((i) => maxima.scores[i]! >= least - 2 * error);
   const scores = exactScoresOf(store, question, maxima, chosen);
   return ranked({ ordinals: Uint32Array.from(chosen, (i) => ordinals[i]!), scores }, topK);
@@ -39,8 +40,7 @@ export async function maximaOf(
   ordinals: Uint32Array,
 ): Promise<{ maxima: Maxima; error: number }> {
   const ranges = await store.codes(ordinals, (bytes) => scorer.allocate(ordinals.length, bytes));
-  // a decoded key is rounded to float32; the mean of the bounds of the tokens is at most the
-  // greatest, and for all tokens alike
+  // a decoded key is rounded to float32
   const rounding = 2 * largestFloat32Error(question, store);
   return { maxima: scorer.maxima(ranges, rounding), error: scorer.error + rounding };
 }
