@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ReAtt } from "../src/reatt.ts";
-import { indexInfo } from "../src/retrieval/index/maintain/info.ts";
+import { indexInfo } from "../src/retrieval/maintain.ts";
 import { readQuestions } from "../src/text/read-passages.ts";
 import type { BuildCost } from "./bench-index/cached-build.ts";
 import { compress } from "./bench-index/compress.ts";

@@ -27,7 +27,7 @@ import { evaluateRun, type Qrels } from "../src/evaluation/ranking.ts";
 import { ReAtt } from "../src/reatt.ts";
 import type { ScoredId } from "../src/retrieval/bm25/bm25.ts";
 import { openLexicalIndex } from "../src/retrieval/bm25/lexical-index.ts";
-import { indexInfo } from "../src/retrieval/index/maintain/info.ts";
+import { indexInfo } from "../src/retrieval/maintain.ts";
 import type { TokenIndex } from "../src/retrieval/search/token-index.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { type Question, readQuestions } from "../src/text/read-passages.ts";

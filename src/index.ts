@@ -109,11 +109,12 @@ export {
   type MergeOptions,
   mergeShards,
 } from "./retrieval/index/maintain/compact.ts";
-export { type IndexInfo, indexInfo, type StatesInfo } from "./retrieval/index/maintain/info.ts";
-export { type DeleteOptions, deletePassages } from "./retrieval/index/maintain/update.ts";
-export { type Damage, verifyIndex } from "./retrieval/index/maintain/verify.ts";
+export type { ImportPart, IndexInfo, StatesInfo } from "./retrieval/index/maintain/info.ts";
+export type { DeleteOptions } from "./retrieval/index/maintain/update.ts";
+export type { Damage } from "./retrieval/index/maintain/verify.ts";
 export type { BuildProgress } from "./retrieval/index/write/build.ts";
 export type { BuildForecast } from "./retrieval/index/write/forecast.ts";
+export { deletePassages, indexInfo, verifyIndex } from "./retrieval/maintain.ts";
 export type { Engine, PresetName } from "./retrieval/open-engine.ts";
 export type { OpenOptions } from "./retrieval/open-index.ts";
 export type { Granularity } from "./retrieval/rank.ts";

@@ -9,7 +9,7 @@ import { openBeir } from "../../src/evaluation/beir.ts";
 import { evaluateRun } from "../../src/evaluation/ranking.ts";
 import { hitLists } from "../../src/reatt/retrieving.ts";
 import type { Hit, ReAtt } from "../../src/reatt.ts";
-import { indexInfo } from "../../src/retrieval/index/maintain/info.ts";
+import { indexInfo } from "../../src/retrieval/maintain.ts";
 import type { PresetName } from "../../src/retrieval/open-engine.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages, readQuestions } from "../../src/text/read-passages.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { ReAtt } from "../../src/reatt.ts";
-import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../src/retrieval/maintain.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
 import { readVectors, TOP_K } from "./search.ts";
 import { ownTask, runApart } from "./subprocess.ts";

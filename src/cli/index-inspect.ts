@@ -3,8 +3,8 @@
 import { InputError } from "../io/errors.ts";
 import { formatBytes } from "../io/format-bytes.ts";
 import type { PruningRule } from "../model/token-pruning.ts";
-import { type IndexInfo, indexInfo } from "../retrieval/index/maintain/info.ts";
-import { verifyIndex } from "../retrieval/index/maintain/verify.ts";
+import type { IndexInfo } from "../retrieval/index/maintain/info.ts";
+import { indexInfo, verifyIndex } from "../retrieval/maintain.ts";
 import { defineCommand } from "./command.ts";
 import { INDEX, JSON_OBJECT } from "./file-options.ts";
 

@@ -5,7 +5,7 @@ import { WRITE_OPTIONS } from "../options/library-options.ts";
 import { option, text } from "../options/option.ts";
 import { readManifest } from "../retrieval/index/format/manifest.ts";
 import { compactIndex } from "../retrieval/index/maintain/compact.ts";
-import { deletePassages } from "../retrieval/index/maintain/update.ts";
+import { deletePassages } from "../retrieval/maintain.ts";
 import { readPassages } from "../text/read-passages.ts";
 import { describeCut, startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";

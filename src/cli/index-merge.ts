@@ -2,7 +2,7 @@
 
 import { DIRECTORY, INDEX_OPTIONS, WRITE_OPTIONS } from "../options/library-options.ts";
 import { mergeShards } from "../retrieval/index/maintain/compact.ts";
-import { indexInfo } from "../retrieval/index/maintain/info.ts";
+import { indexInfo } from "../retrieval/maintain.ts";
 import { startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
 import { UsageError } from "./usage-error.ts";

@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { formatBytes } from "../io/format-bytes.ts";
 import { manifestPath } from "../retrieval/index/format/manifest.ts";
-import { indexInfo } from "../retrieval/index/maintain/info.ts";
+import { indexInfo } from "../retrieval/maintain.ts";
 import { compareFolder } from "../sync/compare.ts";
 import { readRecord } from "../sync/record.ts";
 import { named } from "./collection-values.ts";

@@ -39,6 +39,8 @@ export const ERROR_STATUSES = {
   ERR_REATT_NO_MODEL: 500,
   /** The hub cannot be reached, or does not answer as a hub does. */
   ERR_REATT_NO_HUB: 500,
+  /** The server of a store does not answer. */
+  ERR_REATT_STORE_AWAY: 503,
   /** An optional package is not installed. */
   ERR_REATT_NO_PACKAGE: 500,
   /** The model or the index is closed. */

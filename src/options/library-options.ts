@@ -14,6 +14,8 @@ const READING = "Reading";
 
 /** More threads than any machine has; onnxruntime ends the process if it cannot start them. */
 const MAX_THREADS = 1_024;
+/** The most candidates of a question; their codes take about 12 kB each. */
+const MAX_CANDIDATES = 10_000;
 const GIBIBYTE = 2 ** 30;
 /** The least share of tokens to index: below it, passages are hard to find. */
 const MIN_KEEP_RATIO = 0.25;
@@ -163,6 +165,15 @@ export const OPEN_OPTIONS = {
       '"onnxruntime", "faiss" or { name: "faiss", factory }',
     )
     .default("onnxruntime"),
+  /**
+   * Candidates that a store finds for a question, by the vector and as many by words. More find
+   * more of the best passages and take longer. Default 200, and at least two for each passage that
+   * is asked for.
+   */
+  candidates: option(integer(1, MAX_CANDIDATES).default(200), {
+    help: "candidates that a store finds for a question, two for each passage at least",
+    group: ENGINE,
+  }),
   /**
    * Bytes of keys that stay in memory between searches. Default 1 GiB. Other keys are read from
    * disk at every search.

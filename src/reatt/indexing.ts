@@ -19,7 +19,7 @@ import {
   readManifest,
 } from "../retrieval/index/format/manifest.ts";
 import { packStates } from "../retrieval/index/format/packed-states.ts";
-import { addPassages, deletePassages } from "../retrieval/index/maintain/update.ts";
+import { addPassages } from "../retrieval/index/maintain/update.ts";
 import { bitsOption } from "../retrieval/index/write/automatic-bits.ts";
 import {
   type BuildOptions,
@@ -34,6 +34,12 @@ import {
   prunedByAttention,
 } from "../retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "../retrieval/index/write/transaction.ts";
+import { deletePassages } from "../retrieval/maintain.ts";
+import { isStoreAddress, openStore } from "../retrieval/store/address.ts";
+import { importPassages } from "../retrieval/store/import.ts";
+import { checkUnfinished } from "../retrieval/store/import-parts.ts";
+import { readProperties } from "../retrieval/store/properties.ts";
+import { IMPORT_PAUSES, retrying } from "../retrieval/store/retry.ts";
 import { synchronisePassages } from "../sync/passages.ts";
 import { readRecord } from "../sync/record.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
@@ -49,9 +55,26 @@ export async function build(
   passages: AsyncIterable<Passage>,
   options: Resolved<typeof INDEX>,
 ): Promise<void> {
+  if (isStoreAddress(options.directory)) return buildInStore(model, passages, options);
   await checkReplaceable(options.directory, options.replace);
   const keys = keysOf(model, options, options.signal);
   await buildIndex(passages, { ...options, ...keys, bits: bitsOption(options) });
+}
+
+/** Imports passages into a collection of a store. */
+async function buildInStore(
+  model: LoadedModel,
+  passages: AsyncIterable<Passage>,
+  options: Resolved<typeof INDEX>,
+): Promise<void> {
+  const { directory, replace, shard, keepStates, signal } = options;
+  if (keepStates) throw noStates(directory);
+  await using store = retrying(await openStore(directory), IMPORT_PAUSES, signal);
+  if (replace) await store.drop();
+  else if (!shard) await checkUnfinished(store);
+  const keys = keysOf(model, options, signal);
+  const bits = bitsOption({ bits: options.bits });
+  await importPassages(store, passages, { ...options, ...keys, bits, isImport: true });
 }
 
 /** Estimates the index that `build` makes. */
@@ -79,9 +102,22 @@ export async function add(
   passages: AsyncIterable<Passage>,
   options: Resolved<typeof ADD>,
 ): Promise<void> {
+  if (isStoreAddress(options.directory)) return addToStore(model, passages, options);
   const { header } = await readManifest(options.directory);
   const keys = keysOf(model, sameTokens(options.directory, header), options.signal);
   await addPassages(passages, { ...options, ...keys });
+}
+
+async function addToStore(
+  model: LoadedModel,
+  passages: AsyncIterable<Passage>,
+  { directory, onProgress, signal }: Resolved<typeof ADD>,
+): Promise<void> {
+  await using store = retrying(await openStore(directory), IMPORT_PAUSES, signal);
+  const { header } = await readProperties(store);
+  const keys = keysOf(model, sameTokens(store.address, header), signal);
+  const options = { ...keys, onProgress, signal, bits: undefined, isImport: false };
+  await importPassages(store, passages, options);
 }
 
 /** Brings an index in step with a folder. */
@@ -228,6 +264,15 @@ function sameTokens(directory: string, header: IndexHeader): IndexedShare {
   const keepStates = states !== undefined;
   return { maxPassageTokens, keepRatio: keepTokens ?? 1, keepStates, pruning, linkBase };
 }
+
+const noStates = (where: string): InputError =>
+  new InputError({
+    code: "ERR_REATT_BAD_OPTION",
+    where,
+    expected: "no states for reading, which a store does not keep",
+    got: "keepStates",
+    remedy: "leave it out",
+  });
 
 const nothingToPrune = (keepRatio: number): InputError =>
   new InputError({

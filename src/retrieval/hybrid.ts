@@ -20,6 +20,7 @@ import type { Bm25, GivenParameters } from "./bm25/bm25.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { type Ranking, ranked, TopK } from "./scoring/top-k.ts";
 import type { EstimatedPassages, IndexGeneration, RankingRequest } from "./search/generation.ts";
+import type { WordSearch } from "./search/word-search.ts";
 
 /** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
 export const MIN_CANDIDATES = 100;
@@ -88,12 +89,14 @@ export async function hybridSearch(
   questions: readonly EncodedQuestion[],
   { topK, accept, signal }: RankingRequest,
 ): Promise<Ranking[]> {
-  const { bm25 } = lexical ?? (await cachedLexicalIndex(index, signal));
+  const ownWords = lexical ? undefined : index.words;
+  const bm25 = ownWords ? undefined : (lexical ?? (await cachedLexicalIndex(index, signal))).bm25;
+  const words: WordSearch = ownWords ?? bm25!;
   const depth = Math.max(MIN_CANDIDATES, topK);
   const search = { topK: depth, accept, signal };
   const [first] = questions;
   // Threads share the questions of a batch, and a long result needs most of the exact scores.
-  if (first && questions.length === 1 && topK <= depth / 4)
+  if (bm25 && first && questions.length === 1 && topK <= depth / 4)
     for (const hits of [topK, depth]) {
       const request = { topK, hits, search, lambda, k1, b };
       const ranking = await boundedSearch(index, bm25, first, request);
@@ -105,10 +108,10 @@ export async function hybridSearch(
   // One after the other: the keys of the passages of one question take some MB.
   for (const [i, question] of questions.entries()) {
     const lists = {
-      lexical: bm25.rank(question.text, depth, { accept, k1, b }),
+      lexical: await words.rank(question.text, depth, { accept, k1, b }),
       dense: dense[i]!,
     };
-    const union = await hybridScores(index, bm25, question, lists, { k1, b });
+    const union = await hybridScores(index, words, question, lists, { k1, b });
     found.push(combineScores(union, lambda, topK));
     signal?.throwIfAborted();
   }
@@ -206,7 +209,7 @@ async function bestByBounds(
  */
 export async function hybridScores(
   index: Pick<IndexGeneration, "scores">,
-  bm25: Pick<Bm25, "score" | "analyser">,
+  words: Pick<WordSearch, "score" | "analyser">,
   { text, vectors }: EncodedQuestion,
   lists: { readonly lexical: Ranking; readonly dense: Ranking },
   parameters?: GivenParameters,
@@ -215,20 +218,20 @@ export async function hybridScores(
   const onlyLexical = difference(lexical.ordinals, dense.ordinals);
   const onlyDense = difference(dense.ordinals, lexical.ordinals);
   const otherDense = await index.scores(vectors, onlyLexical);
-  const otherLexical = bm25.score(text, onlyDense, parameters);
+  const otherLexical = await words.score(text, onlyDense, parameters);
   const known = new Map<number, number>();
   for (const [i, ordinal] of dense.ordinals.entries()) known.set(ordinal, dense.scores[i]!);
   for (const [i, ordinal] of onlyLexical.entries()) known.set(ordinal, otherDense[i]!);
   const ordinals = new Uint32Array(lexical.ordinals.length + onlyDense.length);
   ordinals.set(lexical.ordinals);
   ordinals.set(onlyDense, lexical.ordinals.length);
-  const words = new Float64Array(ordinals.length);
-  words.set(lexical.scores);
-  words.set(otherLexical, lexical.scores.length);
-  const terms = Math.max(1, bm25.analyser.terms(text).length);
+  const wordScores = new Float64Array(ordinals.length);
+  wordScores.set(lexical.scores);
+  wordScores.set(otherLexical, lexical.scores.length);
+  const terms = Math.max(1, words.analyser.terms(text).length);
   return {
     ordinals,
-    lexical: words.map((score) => score / terms),
+    lexical: wordScores.map((score) => score / terms),
     dense: Float64Array.from(ordinals, (ordinal) => known.get(ordinal)!),
   };
 }

@@ -1,6 +1,8 @@
 /** Opens a token index for search. */
 
 import { isDeepStrictEqual } from "node:util";
+import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
 import { checkPath } from "../options/arguments.ts";
 import { OPEN_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
@@ -18,6 +20,14 @@ import { openPassageScorer } from "./search/passage-scorer.ts";
 import type { TokenIndex } from "./search/token-index.ts";
 import type { FillProgress } from "./search/token-search.ts";
 import { checkModel, type SearchingModel, warnOfStates } from "./searching-model.ts";
+import { isStoreAddress } from "./store/address.ts";
+import { warnOfParts } from "./store/import-parts.ts";
+import {
+  generationOf,
+  hasChanged,
+  type OpenCollection,
+  openCollection,
+} from "./store/open-store-index.ts";
 
 const OPTIONS = {
   ...OPEN_OPTIONS,
@@ -34,7 +44,8 @@ export interface OpenOptions
 type ResolvedOpenOptions = Resolved<typeof OPTIONS>;
 
 /**
- * Opens the newest generation of the index in `directory`.
+ * Opens the newest generation of the index in `directory`, or the collection of a store at an
+ * address.
  *
  * @param model that searches; the index must have its fingerprint
  * @throws {InputError} if there is no index, if it is damaged, if another model built it, or if an
@@ -47,10 +58,44 @@ export async function openIndex(
 ): Promise<TokenIndex> {
   checkPath(directory, "directory");
   const settings = resolveOptions(OPTIONS, options);
+  if (isStoreAddress(directory)) return openInStore(directory, settings, model);
   checkPreset(settings);
   const open = (than?: Manifest) => openGeneration(directory, settings, model, than);
   return refreshingIndex((await open())!, open);
 }
+
+/** Opens a collection of a store. */
+async function openInStore(
+  address: string,
+  options: ResolvedOpenOptions,
+  model: SearchingModel | undefined,
+): Promise<TokenIndex> {
+  const { preset, engine } = options;
+  if (preset !== undefined || engine !== "onnxruntime") throw ownEngine(preset ?? engine);
+  const open = async (than?: OpenCollection) => {
+    if (than && !(await hasChanged(than))) return undefined;
+    const opened = await openCollection(address, (than?.generation ?? 0) + 1);
+    try {
+      const { header } = opened.properties;
+      if (model !== undefined) checkModel(opened.store.address, header, model);
+      if (!than) await warnOfParts(opened.store);
+      return { ...(await generationOf(opened, options)), state: opened };
+    } catch (error) {
+      await opened.store[Symbol.asyncDispose]();
+      throw error;
+    }
+  };
+  return refreshingIndex((await open())!, open);
+}
+
+const ownEngine = (given: unknown): InputError =>
+  new InputError({
+    code: "ERR_REATT_BAD_OPTION",
+    where: "engine and preset",
+    expected: "neither with a store, which searches itself",
+    got: excerpt(given),
+    remedy: "leave them out",
+  });
 
 /**
  * Opens the newest generation.
@@ -62,7 +107,7 @@ async function openGeneration(
   options: ResolvedOpenOptions,
   model: SearchingModel | undefined,
   than: Manifest | undefined,
-): Promise<OpenGeneration | undefined> {
+): Promise<OpenGeneration<Manifest> | undefined> {
   if (than && isDeepStrictEqual(than, await readManifest(directory))) return undefined;
   const { engine, linkBase, memoryLimit } = options;
   const snapshot = await openSnapshot(directory, ({ codebook }, { segments }) => {
@@ -88,7 +133,7 @@ async function openGeneration(
       await scorer[Symbol.asyncDispose]();
       await snapshot[Symbol.asyncDispose]();
     };
-    return { generation: new IndexGeneration(parts), manifest, release };
+    return { generation: new IndexGeneration(parts), state: manifest, release };
   } catch (error) {
     await snapshot[Symbol.asyncDispose]();
     throw error;

@@ -3,19 +3,19 @@
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { Lifetime } from "../io/lifetime.ts";
-import type { Manifest } from "./index/format/manifest.ts";
 import { IndexGeneration } from "./search/generation.ts";
 import type { TokenIndex } from "./search/token-index.ts";
 
 /** A generation with its memory and files. */
-export interface OpenGeneration {
+export interface OpenGeneration<State> {
   readonly generation: IndexGeneration;
-  readonly manifest: Manifest;
+  /** What distinguishes it from newer ones. */
+  readonly state: State;
   release(): Promise<void>;
 }
 
 /** A generation and the calls that use it, which end before it is released. */
-interface Held extends OpenGeneration {
+interface Held<State> extends OpenGeneration<State> {
   readonly calls: Lifetime;
 }
 
@@ -23,27 +23,27 @@ interface Held extends OpenGeneration {
  * @param first the generation to begin with
  * @param openNewer opens another generation than the given one; undefined if there is none
  */
-export function refreshingIndex(
-  first: OpenGeneration,
-  openNewer: (than: Manifest) => Promise<OpenGeneration | undefined>,
+export function refreshingIndex<State>(
+  first: OpenGeneration<State>,
+  openNewer: (than: State) => Promise<OpenGeneration<State> | undefined>,
 ): TokenIndex {
   const { directory } = first.generation;
-  const hold = (opened: OpenGeneration): Held => ({
+  const hold = (opened: OpenGeneration<State>): Held<State> => ({
     ...opened,
     calls: new Lifetime(directory, "start again: the index was refreshed meanwhile"),
   });
-  const retire = ({ calls, release }: Held): Promise<void> => calls.close(release);
+  const retire = ({ calls, release }: Held<State>): Promise<void> => calls.close(release);
   const lifetime = new Lifetime(directory, "open the index again");
   const retired = new Set<Promise<void>>();
   let current = hold(first);
   let refreshing: Promise<boolean> | undefined;
 
-  const useOf = <Result>(held: Held, work: () => Promise<Result>): Promise<Result> =>
+  const useOf = <Result>(held: Held<State>, work: () => Promise<Result>): Promise<Result> =>
     lifetime.use(() => held.calls.use(work));
   const use = <Result>(work: (generation: IndexGeneration) => Promise<Result>): Promise<Result> =>
     useOf(current, () => work(current.generation));
   const refreshOnce = async (): Promise<boolean> => {
-    const newer = await openNewer(current.manifest);
+    const newer = await openNewer(current.state);
     if (!newer) return false;
     const releasing = retire(current);
     retired.add(releasing);

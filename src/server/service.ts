@@ -5,7 +5,7 @@ import { hitLists } from "../reatt/retrieving.ts";
 import type { Hit, ReAtt, Reply } from "../reatt.ts";
 import type { Explanation } from "../retrieval/explain.ts";
 import { manifestPath } from "../retrieval/index/format/manifest.ts";
-import { deletePassages } from "../retrieval/index/maintain/update.ts";
+import { deletePassages } from "../retrieval/maintain.ts";
 import type { IndexGeneration } from "../retrieval/search/generation.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { Passage } from "../text/passage.ts";

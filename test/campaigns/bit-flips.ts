@@ -13,8 +13,7 @@ import { isDeepStrictEqual } from "node:util";
 import { InputError } from "../../src/io/errors.ts";
 import { createRandom } from "../../src/math/random.ts";
 import { manifestPath } from "../../src/retrieval/index/format/manifest.ts";
-import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
-import { verifyIndex } from "../../src/retrieval/index/maintain/verify.ts";
+import { deletePassages, verifyIndex } from "../../src/retrieval/maintain.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
 import {
   build,

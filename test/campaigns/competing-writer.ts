@@ -7,7 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { InputError } from "../../src/io/errors.ts";
 import { findManifest } from "../../src/retrieval/index/format/manifest.ts";
 import { compactIndex } from "../../src/retrieval/index/maintain/compact.ts";
-import { addPassages, deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { addPassages } from "../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../src/retrieval/maintain.ts";
 import { build, encodeVaried, header, makePassages } from "../retrieval/support.ts";
 import { endWithParent } from "./end-with-parent.ts";
 

@@ -13,7 +13,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Random } from "../../src/math/random.ts";
 import type { ReAtt } from "../../src/reatt.ts";
 import { findManifest } from "../../src/retrieval/index/format/manifest.ts";
-import { verifyIndex } from "../../src/retrieval/index/maintain/verify.ts";
+import { verifyIndex } from "../../src/retrieval/maintain.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
 import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";

@@ -10,7 +10,7 @@ import * as assert from "uvu/assert";
 import { readDocuments } from "../../src/documents/read-documents.ts";
 import type { ReAtt } from "../../src/reatt.ts";
 import { findManifest } from "../../src/retrieval/index/format/manifest.ts";
-import { verifyIndex } from "../../src/retrieval/index/maintain/verify.ts";
+import { verifyIndex } from "../../src/retrieval/maintain.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { Failed } from "./campaign.ts";
 import type { History } from "./histories.ts";

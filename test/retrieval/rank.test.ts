@@ -6,7 +6,7 @@ import { resolveOptions } from "../../src/options/resolve.ts";
 import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import { documentKey, rankDocuments } from "../../src/retrieval/documents.ts";
 import { type HybridOptions, MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
-import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../src/retrieval/maintain.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
 import {
   type Granularity,

@@ -3,7 +3,8 @@
 import { rm } from "node:fs/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { addPassages, deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { addPassages } from "../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../src/retrieval/maintain.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { build, encode, encodeText, header, makePassages, rejects, temporary } from "./support.ts";

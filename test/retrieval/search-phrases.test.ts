@@ -13,7 +13,7 @@ import { loadWeights } from "../../src/model/load-weights.ts";
 import { resolveOptions } from "../../src/options/resolve.ts";
 import { hitLists } from "../../src/reatt/retrieving.ts";
 import { ReAtt } from "../../src/reatt.ts";
-import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../src/retrieval/maintain.ts";
 import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 import {
   PHRASE_OPTIONS,

@@ -6,7 +6,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Bits } from "../../src/retrieval/codec/codec.ts";
 import { codebookPath } from "../../src/retrieval/index/format/manifest.ts";
-import { verifyIndex } from "../../src/retrieval/index/maintain/verify.ts";
+import { verifyIndex } from "../../src/retrieval/maintain.ts";
 import { type OpenOptions, openIndex } from "../../src/retrieval/open-index.ts";
 import { build, header, isInstalled, naiveSearch, noise, temporary } from "./support.ts";
 

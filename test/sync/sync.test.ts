@@ -9,7 +9,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readDocuments } from "../../src/documents/read-documents.ts";
 import { ReAtt } from "../../src/reatt.ts";
-import { deletePassages } from "../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../src/retrieval/maintain.ts";
 import type { SyncProgress } from "../../src/sync/sync.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { epub, openDocument, pptx, shape, slideText, xlsx } from "../documents/office-files.ts";

@@ -208,7 +208,7 @@ function scoreOf(
 }
 
 /** The inverse document frequency of a term: ln(1 + (N - df + 0.5) / (df + 0.5)). */
-function inverseDocumentFrequency(passages: number, frequency: number): number {
+export function inverseDocumentFrequency(passages: number, frequency: number): number {
   return Math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5));
 }
 

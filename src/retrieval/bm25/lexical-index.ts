@@ -1,5 +1,6 @@
 /** BM25 over the passages of an open token index. */
 
+import { InputError } from "../../io/errors.ts";
 import { checkIdList, checkOpenIndex, checkQuestion } from "../../options/arguments.ts";
 import { BM25_OPTIONS, LANGUAGE } from "../../options/library-options.ts";
 import { callback, SIGNAL } from "../../options/option.ts";
@@ -86,6 +87,7 @@ export async function openLexicalIndex(
 ): Promise<LexicalIndex> {
   checkOpenIndex(index, ["entries", "searchBatch"]);
   const { k1, b, ...building } = resolveOptions(OPTIONS, options);
+  if (index.words) throw ownWords(index.directory);
   const bm25 = bm25Over(await buildInvertedIndex(index.entries(), building), { k1, b });
   let ordinals: ReadonlyMap<string, number> | undefined; // by id
   const ordinalOf = (id: string): number => {
@@ -116,6 +118,14 @@ export async function openLexicalIndex(
     },
   };
 }
+
+const ownWords = (where: string): InputError =>
+  new InputError({
+    where,
+    expected: "an index in a folder",
+    got: "one in a store, which searches words itself",
+    remedy: "use hybrid search, without an index of words",
+  });
 
 const SEARCH = { ...SEARCH_OPTIONS, ...BM25_OPTIONS };
 const OPTIONS = {

@@ -28,6 +28,7 @@ import {
   type TokenMatch,
   tokenProducts,
 } from "./passage-scorer.ts";
+import type { WordSearch } from "./word-search.ts";
 
 export interface SearchHit {
   /** The id of the passage. */
@@ -80,13 +81,25 @@ export interface EstimatedPassages {
 /** What a generation is made of. */
 export interface OpenParts {
   readonly directory: string;
-  readonly manifest: Manifest;
-  readonly store: PassageStore;
+  readonly manifest: Pick<Manifest, "header" | "generation">;
+  readonly store: Omit<PassageStore, "pieces" | "keyCount">;
   /** Takes rotated questions, if the keys of the store are rotated. */
   readonly engine: SearchEngine;
   readonly scorer: PassageScorer;
   /** Of a compressed index. */
   readonly codebook?: Codebook | undefined;
+  /** Of an index whose passages are in a store. */
+  readonly remote?: RemotePassages | undefined;
+}
+
+/**
+ * What an index does in another way if its passages are in a store. A passage then gets its ordinal
+ * when it is found first.
+ */
+export interface RemotePassages {
+  readonly accepting: IndexGeneration["accepting"];
+  readonly matching: IndexGeneration["matching"];
+  readonly words: WordSearch;
 }
 
 /**
@@ -121,20 +134,29 @@ export class IndexGeneration {
   readonly passageCount: number;
   /** The number of their keys. */
   readonly tokenCount: number;
-  readonly #store: PassageStore;
+  /**
+   * BM25 of a store; undefined if it is built of the passages (bm25/).
+   *
+   * @internal
+   */
+  readonly words: WordSearch | undefined;
+  readonly #store: OpenParts["store"];
+  readonly #remote: RemotePassages | undefined;
   readonly #engine: SearchEngine;
   readonly #scorer: PassageScorer;
   readonly #matcher: Matcher;
   readonly #codebook: Codebook | undefined;
 
   /** @internal */
-  constructor({ directory, manifest, store, engine, scorer, codebook }: OpenParts) {
+  constructor({ directory, manifest, store, engine, scorer, codebook, remote }: OpenParts) {
     this.directory = directory;
     this.header = manifest.header;
     this.generation = manifest.generation;
     this.passageCount = store.passageCount;
     this.tokenCount = store.tokenCount;
+    this.words = remote?.words;
     this.#store = store;
+    this.#remote = remote;
     this.#engine = engine;
     this.#scorer = scorer;
     this.#matcher = createMatcher(store);
@@ -177,7 +199,7 @@ export class IndexGeneration {
     { topK, accept, signal }: RankingRequest,
   ): Promise<readonly Ranking[]> {
     const rotated = questions.map((question) => this.#rotated(question));
-    const few = accept && fewAccepted(this.#store, accept, topK);
+    const few = accept && this.#fewAccepted(accept, topK);
     if (few) return this.#scorer.best(rotated, few, topK, signal);
     return this.#engine.search(rotated, { topK, accept: accept ?? this.#alive, signal });
   }
@@ -194,7 +216,7 @@ export class IndexGeneration {
     others: Uint32Array,
   ): Promise<EstimatedPassages | undefined> {
     const { estimate } = this.#engine;
-    if (!estimate || (accept && fewAccepted(this.#store, accept, topK))) return undefined;
+    if (!estimate || (accept && this.#fewAccepted(accept, topK))) return undefined;
     const rotated = this.#rotated(question);
     const request = { topK, accept: accept ?? this.#alive, signal };
     const exact = (ordinals: Uint32Array) => this.#scorer.score(rotated, ordinals);
@@ -207,6 +229,7 @@ export class IndexGeneration {
    * @internal
    */
   async accepting({ filter, where }: Selection): Promise<RankingRequest["accept"]> {
+    if (this.#remote) return this.#remote.accepting({ filter, where });
     const { isAlive } = this.#store;
     const matches = where && (await this.#matcher(where));
     const passes = filter && (await this.#passing(filter));
@@ -289,9 +312,7 @@ export class IndexGeneration {
 
   /** All passages with their ordinals, in the order of the index. */
   async *entries(): AsyncGenerator<[ordinal: number, passage: Passage], void> {
-    const { ordinalCount, isAlive, passage } = this.#store;
-    for (let ordinal = 0; ordinal < ordinalCount; ordinal++)
-      if (isAlive(ordinal)) yield [ordinal, await passage(ordinal)];
+    yield* this.#store.entries();
   }
 
   /**
@@ -311,13 +332,19 @@ export class IndexGeneration {
    * @throws {InputError} if the condition has another form
    */
   async matching(where: Where): Promise<(ordinal: number) => boolean> {
-    return this.#matcher(resolveOptions(WHERE, { where }).where);
+    const match = this.#remote?.matching ?? this.#matcher;
+    return match(resolveOptions(WHERE, { where }).where);
   }
 
   /** The ordinal of the passage with this id; undefined if there is none. */
   async find(id: string): Promise<number | undefined> {
     checkId(id);
     return this.#store.find(id);
+  }
+
+  /** Undefined for a store, which looks for accepted passages itself. */
+  #fewAccepted(accept: (ordinal: number) => boolean, topK: number): Uint32Array | undefined {
+    return this.#remote ? undefined : fewAccepted(this.#store, accept, topK);
   }
 
   /** Whether a passage is not deleted. */
@@ -340,7 +367,7 @@ export class IndexGeneration {
 
 /** The packed states of a passage, which take half of the memory of the others. */
 async function storedStates(
-  store: PassageStore,
+  store: Pick<PassageStore, "packedStates">,
   size: number,
   ordinal: number,
 ): Promise<StoredStates> {

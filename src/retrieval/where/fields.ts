@@ -24,6 +24,11 @@ export class FieldTypes {
     this.#compared = [...comparedFields(where)];
   }
 
+  /** The fields of the condition. */
+  get names(): string[] {
+    return this.#compared.map(({ name }) => name);
+  }
+
   add({ metadata = {} }: PassageFields): void {
     for (const [name, value] of Object.entries(metadata)) {
       const isKnown = this.#types.has(name) || this.#compared.some((one) => one.name === name);

@@ -7,8 +7,8 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { compactIndex } from "../../../src/retrieval/index/maintain/compact.ts";
-import { addPassages, deletePassages } from "../../../src/retrieval/index/maintain/update.ts";
-import { verifyIndex } from "../../../src/retrieval/index/maintain/verify.ts";
+import { addPassages } from "../../../src/retrieval/index/maintain/update.ts";
+import { deletePassages, verifyIndex } from "../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../src/retrieval/open-index.ts";
 import { build, encodeText, encodeVaried, header, makePassages } from "../support.ts";
 

@@ -11,7 +11,7 @@ import {
   segmentPath,
   writeManifest,
 } from "../../../src/retrieval/index/format/manifest.ts";
-import { verifyIndex } from "../../../src/retrieval/index/maintain/verify.ts";
+import { verifyIndex } from "../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../src/retrieval/open-index.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import {

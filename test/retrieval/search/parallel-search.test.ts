@@ -4,7 +4,8 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
 import { segmentPath } from "../../../src/retrieval/index/format/manifest.ts";
-import { addPassages, deletePassages } from "../../../src/retrieval/index/maintain/update.ts";
+import { addPassages } from "../../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../../src/retrieval/maintain.ts";
 import { type OpenOptions, openIndex } from "../../../src/retrieval/open-index.ts";
 import type { SearchOptions } from "../../../src/retrieval/search/generation.ts";
 import {

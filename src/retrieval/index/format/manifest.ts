@@ -191,31 +191,33 @@ const cut = z.strictObject({ passages: count, tokens: count }).optional();
 /** Digits only, so that a name cannot lead out of the index. */
 const directoryName = z.string().regex(/^\d{6,}$/);
 
+export const headerSchema: z.ZodType<IndexHeader> = z.strictObject({
+  fingerprint: z.string(),
+  dimension: z.int().positive().max(MAX_DIMENSION),
+  maxPassageTokens: z.int().positive(),
+  keepTokens: z.number().positive().optional(),
+  pruning: z
+    .union([
+      z.literal("novelty"),
+      z.strictObject({
+        weights: z.array(z.number()).readonly(),
+        threshold: z.number(),
+      }),
+    ])
+    .optional(),
+  pooling: z.enum(POOLINGS).optional(),
+  states: z
+    .strictObject({ fingerprint: z.string(), size: z.int().positive().max(MAX_DIMENSION) })
+    .optional(),
+  linkBase: z.string().optional(),
+  prompts: z.record(z.string(), z.string()),
+});
+
 const schema: z.ZodType<Manifest> = z.strictObject({
   format: z.literal("reatt-index"),
   version: z.literal(1),
   generation: z.int().positive(),
-  header: z.strictObject({
-    fingerprint: z.string(),
-    dimension: z.int().positive().max(MAX_DIMENSION),
-    maxPassageTokens: z.int().positive(),
-    keepTokens: z.number().positive().optional(),
-    pruning: z
-      .union([
-        z.literal("novelty"),
-        z.strictObject({
-          weights: z.array(z.number()).readonly(),
-          threshold: z.number(),
-        }),
-      ])
-      .optional(),
-    pooling: z.enum(POOLINGS).optional(),
-    states: z
-      .strictObject({ fingerprint: z.string(), size: z.int().positive().max(MAX_DIMENSION) })
-      .optional(),
-    linkBase: z.string().optional(),
-    prompts: z.record(z.string(), z.string()),
-  }),
+  header: headerSchema,
   codec: z.discriminatedUnion("name", [
     z.strictObject({ name: z.literal("float32"), bits: z.literal("automatic").optional() }),
     z.strictObject({

@@ -52,6 +52,8 @@ export interface PassageStore extends KeyStore {
   /** The document id and metadata of each passage that has one of them, with its ordinal. */
   fields(): AsyncGenerator<[ordinal: number, fields: PassageFields]>;
   find(id: string): Promise<number | undefined>;
+  /** All passages that are not deleted. */
+  entries(): AsyncGenerator<[ordinal: number, passage: Passage], void>;
 }
 
 interface PieceRange {
@@ -70,6 +72,14 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
     return [segments[i]!, ordinal - bases[i]!];
   };
   let ranges: Promise<PieceRange[]> | undefined;
+  const isAlive = (ordinal: number): boolean => {
+    const [segment, local] = locate(ordinal);
+    return segment.isAlive(local);
+  };
+  const passage = async (ordinal: number): Promise<Passage> => {
+    const [segment, local] = locate(ordinal);
+    return segment.passage(local);
+  };
   return {
     dimension,
     ...counts,
@@ -77,18 +87,12 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
       ranges ??= planPieces(segments, bases);
       yield* readPieces((await ranges).slice(from), signal);
     },
-    isAlive(ordinal) {
-      const [segment, local] = locate(ordinal);
-      return segment.isAlive(local);
-    },
+    isAlive,
     async keys(ordinal) {
       const [segment, local] = locate(ordinal);
       return segment.keys(local, 1);
     },
-    async passage(ordinal) {
-      const [segment, local] = locate(ordinal);
-      return segment.passage(local);
-    },
+    passage,
     async packedStates(ordinal) {
       const [segment, local] = locate(ordinal);
       const packed = await segment.packedStates(local);
@@ -109,6 +113,10 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
     async find(id) {
       const found = await findAlive(segments, id);
       return found && bases[found.position]! + found.ordinal;
+    },
+    async *entries() {
+      for (let ordinal = 0; ordinal < counts.ordinalCount; ordinal++)
+        if (isAlive(ordinal)) yield [ordinal, await passage(ordinal)];
     },
   };
 }

@@ -1,7 +1,6 @@
 /** Summarises an index from its manifest. */
 
 import { stat } from "node:fs/promises";
-import { checkPath } from "../../../options/arguments.ts";
 import type { Bits } from "../../codec/codec.ts";
 import {
   type CutText,
@@ -37,8 +36,16 @@ export interface IndexInfo {
   readonly deletedPassages: number;
   /** The states for reading; undefined if the index holds none. */
   readonly states?: StatesInfo | undefined;
-  /** Size of all files. */
+  /** The parts of the import into a store; undefined of an index in a folder. */
+  readonly parts?: readonly ImportPart[] | undefined;
+  /** Size of all files, or of the tables of a store. */
   readonly bytes: number;
+}
+
+/** A part of an import into a store (`index --part`). */
+export interface ImportPart extends ShardRecord {
+  /** Whether all its passages are in the store. */
+  readonly finished: boolean;
 }
 
 export interface StatesInfo {
@@ -48,28 +55,8 @@ export interface StatesInfo {
   readonly bytesPerToken: number;
 }
 
-/**
- * Reads the manifest of the index in `directory`: model, size, compression and deletions. It reads
- * no keys.
- *
- * @throws {InputError} if there is no index or its manifest is damaged
- * @example
- * ```ts
- * import { mkdtemp } from "node:fs/promises";
- * import { tmpdir } from "node:os";
- * import { join } from "node:path";
- * import { indexInfo, ReAtt } from "reatt";
- *
- * await using model = await ReAtt.load("models/reatt-mini");
- * const passages = [{ id: "1", title: "Oxygen", text: "Oxygen is a chemical element." }];
- * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
- * await using _ = await model.index(passages, { directory });
- * const { passages: count, bits, generation } = await indexInfo(directory);
- * console.log(count, bits, generation); // 1 32 1
- * ```
- */
-export async function indexInfo(directory: string): Promise<IndexInfo> {
-  checkPath(directory, "directory");
+/** Reads the manifest of the index in `directory`. */
+export async function folderInfo(directory: string): Promise<IndexInfo> {
   const { generation, header, codec, shard, segments } = await readManifest(directory);
   const files = segments.flatMap(({ files, deleted }) => [
     ...Object.values(files),

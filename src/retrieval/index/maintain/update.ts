@@ -2,10 +2,8 @@
 
 import { join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
-import { checkedIds } from "../../../options/arguments.ts";
 import { DIRECTORY, WRITE_OPTIONS } from "../../../options/library-options.ts";
-import { type Given, SIGNAL } from "../../../options/option.ts";
-import { resolveOptions } from "../../../options/resolve.ts";
+import { type Given, type Resolved, SIGNAL } from "../../../options/option.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Codec, float32Decoder, type KeyDecoder } from "../../codec/codec.ts";
 import { BlockCache } from "../format/blocks.ts";
@@ -168,7 +166,8 @@ function tailToMerge(segments: readonly SegmentRecord[], added: number): Segment
   return segments.slice(first);
 }
 
-const DELETE = { ...DIRECTORY, ...WRITE_OPTIONS, ...SIGNAL };
+/** Options of `deletePassages`. */
+export const DELETE = { ...DIRECTORY, ...WRITE_OPTIONS, ...SIGNAL };
 
 export interface DeleteOptions
   extends Given<typeof DIRECTORY>,
@@ -177,38 +176,15 @@ export interface DeleteOptions
     Given<typeof DELETE> {}
 
 /**
- * Deletes passages by id. Ids that the index does not have are ignored. The passages take space
- * until `compactIndex`; an open index keeps its generation.
+ * Deletes passages by id from the index in a folder.
  *
  * @returns the number of deleted passages
- * @throws {InputError} if there is no index, if the system refuses to write, or if another process
- * writes the index
- * @example
- * ```ts
- * import { mkdtemp } from "node:fs/promises";
- * import { tmpdir } from "node:os";
- * import { join } from "node:path";
- * import { deletePassages, ReAtt } from "reatt";
- *
- * await using model = await ReAtt.load("models/reatt-mini");
- * const passages = [
- *   { id: "1", title: "Normandy", text: "Normandy is a region in France." },
- *   { id: "2", title: "Oxygen", text: "Oxygen is a chemical element." },
- * ];
- * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
- * await using before = await model.index(passages, { directory });
- * console.log(await deletePassages(["2", "3"], { directory })); // 1
- * await using after = await model.openIndex(directory);
- * console.log(before.passageCount, after.passageCount); // 2 1
- * ```
  */
-export async function deletePassages(
-  ids: AsyncIterable<string> | Iterable<string>,
-  options: DeleteOptions,
+export async function deleteFromFolder(
+  checked: AsyncIterable<string>,
+  settings: Resolved<typeof DELETE>,
 ): Promise<number> {
-  const settings = resolveOptions(DELETE, options);
   const { directory } = settings;
-  const checked = checkedIds(ids);
   let count = 0;
   await updateIndex(
     directory,

@@ -4,9 +4,6 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isSystemError, isTooManyFiles, systemProblem } from "../../../io/errors.ts";
 import { type OpenFile, openFile } from "../../../io/open-file.ts";
-import { checkPath } from "../../../options/arguments.ts";
-import { SIGNAL } from "../../../options/option.ts";
-import { resolveOptions } from "../../../options/resolve.ts";
 import {
   codebookPath,
   type FileRecord,
@@ -26,33 +23,11 @@ export interface Damage {
   readonly problem: string;
 }
 
-/**
- * Reads all files of the index in `directory` and returns those that are damaged or missing. A
- * writer may change the index meanwhile.
- *
- * @param options `signal` stops the check
- * @throws {InputError} if there is no index, its manifest is damaged, or the process may not open
- * as many files
- * @example
- * ```ts
- * import { mkdtemp } from "node:fs/promises";
- * import { tmpdir } from "node:os";
- * import { join } from "node:path";
- * import { ReAtt, verifyIndex } from "reatt";
- *
- * await using model = await ReAtt.load("models/reatt-mini");
- * const passages = [{ id: "1", title: "Oxygen", text: "Oxygen is a chemical element." }];
- * const directory = await mkdtemp(join(tmpdir(), "reatt-"));
- * await using _ = await model.index(passages, { directory });
- * console.log(await verifyIndex(directory)); // []
- * ```
- */
-export async function verifyIndex(
+/** Reads all files of the index in `directory`. */
+export async function verifyFolder(
   directory: string,
-  options?: { readonly signal?: AbortSignal | undefined },
+  signal: AbortSignal | undefined,
 ): Promise<Damage[]> {
-  checkPath(directory, "directory");
-  const { signal } = resolveOptions(SIGNAL, options);
   await using generation = await openGeneration(directory);
   const damages = [...generation.damages];
   for (const { path, file, record } of generation.files) {

@@ -324,7 +324,7 @@ async function checkIds(
 export const isInShard = (position: number, shard: ShardRecord | undefined): boolean =>
   shard === undefined || Math.floor(position / WINDOW) % shard.count === shard.index;
 
-async function* readWindows(
+export async function* readWindows(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   shard: ShardRecord | undefined,
   signal: AbortSignal | undefined,
@@ -342,7 +342,11 @@ async function* readWindows(
 }
 
 /** Stops the build on a defect of the encoder. */
-function checkKeys(keys: readonly Float32Array[], passages: number, dimension: number): void {
+export function checkKeys(
+  keys: readonly Float32Array[],
+  passages: number,
+  dimension: number,
+): void {
   if (keys.length !== passages)
     throw new Error(`encode returned ${keys.length} arrays for ${passages} passages`);
   for (const key of keys) {

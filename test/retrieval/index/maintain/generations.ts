@@ -4,7 +4,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { compactIndex } from "../../../../src/retrieval/index/maintain/compact.ts";
-import { addPassages, deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
+import { addPassages } from "../../../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../../../src/retrieval/maintain.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
 import { build, encode, makePassages, withMetadata } from "../../support.ts";
 import { addingStates, statesHeader } from "../../toy-states.ts";

@@ -4,7 +4,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import { verifyIndex } from "../../../../src/retrieval/maintain.ts";
 import { LOADER, programBeside } from "../../../support/node-program.ts";
 import { build, temporary } from "../../support.ts";
 import type { Report } from "./endless-reader.ts";

@@ -3,7 +3,8 @@
  * meanwhile.
  */
 
-import { addPassages, deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
+import { addPassages } from "../../../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../../../src/retrieval/maintain.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
 import { encode, header, makePassages } from "../../support.ts";
 

@@ -10,10 +10,9 @@ import { readManifest } from "../../../../src/retrieval/index/format/manifest.ts
 import { compactIndex, mergeShards } from "../../../../src/retrieval/index/maintain/compact.ts";
 import {
   addPassages,
-  deletePassages,
   type UpdateOptions,
 } from "../../../../src/retrieval/index/maintain/update.ts";
-import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import { deletePassages, verifyIndex } from "../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
 import {

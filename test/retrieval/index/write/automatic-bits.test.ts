@@ -3,14 +3,13 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readManifest } from "../../../../src/retrieval/index/format/manifest.ts";
-import { indexInfo } from "../../../../src/retrieval/index/maintain/info.ts";
 import { addPassages } from "../../../../src/retrieval/index/maintain/update.ts";
-import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
 import {
   bitsFor,
   bitsOption,
   COMPRESSED_TOKENS,
 } from "../../../../src/retrieval/index/write/automatic-bits.ts";
+import { indexInfo, verifyIndex } from "../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
 import {

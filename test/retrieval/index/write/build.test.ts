@@ -8,8 +8,8 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../../src/io/errors.ts";
 import { readManifest, segmentPath } from "../../../../src/retrieval/index/format/manifest.ts";
-import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
 import type { BuildOptions, BuildProgress } from "../../../../src/retrieval/index/write/build.ts";
+import { verifyIndex } from "../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import {
   build,

@@ -15,8 +15,8 @@ import {
 } from "../../../../src/retrieval/index/format/manifest.ts";
 import { mergeShards } from "../../../../src/retrieval/index/maintain/compact.ts";
 import { addPassages } from "../../../../src/retrieval/index/maintain/update.ts";
-import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
 import type { BuildOptions, BuildProgress } from "../../../../src/retrieval/index/write/build.ts";
+import { verifyIndex } from "../../../../src/retrieval/maintain.ts";
 import { LOADER, programBeside } from "../../../support/node-program.ts";
 import {
   build,

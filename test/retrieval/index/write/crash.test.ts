@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { findManifest } from "../../../../src/retrieval/index/format/manifest.ts";
-import { verifyIndex } from "../../../../src/retrieval/index/maintain/verify.ts";
+import { verifyIndex } from "../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../src/retrieval/open-index.ts";
 import { build, encodeText, naiveSearch, sameBytes, temporary } from "../../support.ts";
 import { checkStates } from "../../toy-states.ts";

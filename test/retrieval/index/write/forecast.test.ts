@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { formatBytes } from "../../../../src/io/format-bytes.ts";
-import { indexInfo } from "../../../../src/retrieval/index/maintain/info.ts";
 import {
   type ForecastOptions,
   forecastBuild,
 } from "../../../../src/retrieval/index/write/forecast.ts";
+import { indexInfo } from "../../../../src/retrieval/maintain.ts";
 import type { Passage } from "../../../../src/text/passage.ts";
 import { build, header, makePassages, rejects, temporary } from "../../support.ts";
 import { addingStates, statesHeader } from "../../toy-states.ts";

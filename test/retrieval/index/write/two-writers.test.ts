@@ -5,7 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { ReAtt } from "../../../../src/reatt.ts";
 import { compactIndex } from "../../../../src/retrieval/index/maintain/compact.ts";
-import { deletePassages } from "../../../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../../../src/retrieval/maintain.ts";
 import { makePassages, rejects, temporary } from "../../support.ts";
 
 test("additions, deletions and compactions at once: each sees the ones before", async () => {

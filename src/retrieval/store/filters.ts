@@ -1,0 +1,69 @@
+/**
+ * Filters of an index in a store. The predicate of a filter decides; the store is also told what
+ * it can leave out, so that it finds enough candidates that pass.
+ */
+
+import type { RankingRequest, RemotePassages, Selection } from "../search/generation.ts";
+import { FieldTypes } from "../where/fields.ts";
+import { passes, type Where } from "../where/where.ts";
+import type { CandidateRequest, Store } from "./store.ts";
+import type { StoredPassages } from "./stored-passages.ts";
+
+/** Passages that a condition without results is compared with, for each of its fields. */
+const SAMPLE = 200;
+
+export interface StoreFilters extends Pick<RemotePassages, "accepting" | "matching"> {
+  /** What the store can leave out for a predicate of `accepting`. */
+  toStore(accept: RankingRequest["accept"]): Omit<CandidateRequest, "count">;
+}
+
+export function storeFilters(store: Store, passages: StoredPassages): StoreFilters {
+  const inStore = new WeakMap<object, Omit<CandidateRequest, "count">>();
+  const checked = new Set<string>();
+  const check = async (where: Where): Promise<void> => {
+    const key = JSON.stringify(where);
+    if (!checked.has(key)) await checkFields(store, where);
+    checked.add(key);
+  };
+  return {
+    toStore: (accept) => (accept && inStore.get(accept)) ?? {},
+    async accepting({ filter, where }: Selection) {
+      if (!filter && !where) return undefined;
+      if (where) await check(where);
+      const ids = typeof filter === "object" ? new Set(filter) : undefined;
+      const accept = (ordinal: number): boolean => {
+        const fields = where && passages.known(ordinal); // the store left others out
+        if (fields && !passes(where, fields)) return false;
+        if (typeof filter === "function") return filter(ordinal);
+        return ids === undefined || ids.has(passages.id(ordinal));
+      };
+      inStore.set(accept, { where, ids: ids && [...ids] });
+      return accept;
+    },
+    async matching(where) {
+      await check(where);
+      const ids = new Set<string>();
+      for await (const passage of store.matching(where))
+        if (passes(where, passage)) ids.add(passage.id);
+      return (ordinal) => ids.has(passages.id(ordinal));
+    },
+  };
+}
+
+/** @throws {InputError} if no passage passes, and none of a sample has the fields or their types */
+async function checkFields(store: Store, where: Where): Promise<void> {
+  for await (const passage of store.matching(where)) if (passes(where, passage)) return;
+  const types = new FieldTypes(where);
+  let count = 0;
+  for (const field of types.names)
+    for await (const passage of store.matching({ [field]: { exists: true } })) {
+      types.add(passage);
+      if (++count % SAMPLE === 0) break;
+    }
+  if (count === 0)
+    for await (const passage of store.rows()) {
+      types.add(passage.passage);
+      if (++count === SAMPLE) break;
+    }
+  if (count > 0) types.check();
+}

@@ -1,0 +1,73 @@
+/** Opens a collection of a store as an index. */
+
+import type { OPEN_OPTIONS } from "../../options/library-options.ts";
+import type { Resolved } from "../../options/option.ts";
+import { IndexGeneration } from "../search/generation.ts";
+import { openPassageScorer } from "../search/passage-scorer.ts";
+import { openStore } from "./address.ts";
+import { openCandidateSearch } from "./candidate-search.ts";
+import { storeFilters } from "./filters.ts";
+import { readProperties, type StoreProperties } from "./properties.ts";
+import { retrying, SEARCH_PAUSES } from "./retry.ts";
+import type { Store, StoreStatistics } from "./store.ts";
+import { openStoreWords } from "./store-words.ts";
+import { openStoredPassages } from "./stored-passages.ts";
+
+/** An open collection, as of a time: passages that are found later are those of then. */
+export interface OpenCollection {
+  readonly store: Store;
+  readonly properties: StoreProperties;
+  readonly statistics: StoreStatistics;
+  /** How often it was opened again. */
+  readonly generation: number;
+}
+
+export type CollectionOptions = Pick<
+  Resolved<typeof OPEN_OPTIONS>,
+  "memoryLimit" | "threads" | "candidates"
+>;
+
+/** Connects to a collection. The caller disposes of its store. */
+export async function openCollection(address: string, generation = 1): Promise<OpenCollection> {
+  const store = retrying(await openStore(address), SEARCH_PAUSES);
+  try {
+    const properties = await readProperties(store);
+    return { store, properties, statistics: await store.statistics(), generation };
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The index of an open collection. */
+export async function generationOf(
+  { store, properties, statistics, generation }: OpenCollection,
+  { memoryLimit, threads, candidates }: CollectionOptions,
+): Promise<{ readonly generation: IndexGeneration; release(): Promise<void> }> {
+  const { header, codec } = properties;
+  const passages = openStoredPassages(store, properties, statistics, memoryLimit);
+  const filters = storeFilters(store, passages);
+  const scorer = openPassageScorer(passages, threads);
+  const parts = { store, passages, filters, scorer, candidates };
+  const words = await openStoreWords(parts, properties, statistics);
+  const opened = new IndexGeneration({
+    directory: store.address,
+    manifest: { header, generation },
+    store: passages,
+    engine: openCandidateSearch(parts),
+    scorer,
+    codebook: codec.codebook,
+    remote: { ...filters, words },
+  });
+  const release = async () => {
+    await scorer[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+  };
+  return { generation: opened, release };
+}
+
+/** Whether passages were added or removed since a collection was opened. */
+export async function hasChanged({ store, statistics }: OpenCollection): Promise<boolean> {
+  const now = await store.statistics();
+  return JSON.stringify(now) !== JSON.stringify(statistics);
+}

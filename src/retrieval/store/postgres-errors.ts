@@ -1,0 +1,105 @@
+/** Errors of PostgreSQL and of its client, as one line. */
+
+import { InputError, type Problem } from "../../io/errors.ts";
+
+/** What the client says about a connection, where the server has no code. */
+const LOST = /terminated|timeout|not queryable|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH/i;
+
+type Described = Pick<Problem, "expected" | "remedy" | "code">;
+
+const AWAY: Described = {
+  code: "ERR_REATT_STORE_AWAY",
+  expected: "a server that answers",
+  remedy: "start it, or check the address and the network",
+};
+
+/** By the first characters of the SQLSTATE, the longest first. */
+const BY_STATE: readonly (readonly [prefix: string, Described])[] = [
+  [
+    "28",
+    {
+      code: "ERR_REATT_NO_PERMISSION",
+      expected: "the user and the password of the database",
+      remedy: "set PGPASSWORD, or name another user in the address",
+    },
+  ],
+  [
+    "42501",
+    {
+      code: "ERR_REATT_NO_PERMISSION",
+      expected: "a user that may do this",
+      remedy: "grant CREATE on the database, or create the collection as its owner",
+    },
+  ],
+  [
+    "3D000",
+    {
+      code: "ERR_REATT_NO_INDEX",
+      expected: "a database of this name",
+      remedy: "create it, or correct the address: postgres://HOST/DATABASE/COLLECTION",
+    },
+  ],
+  [
+    "25006",
+    {
+      code: "ERR_REATT_STORE_AWAY",
+      expected: "a server that takes writes",
+      remedy: "name the primary server in the address",
+    },
+  ],
+  [
+    "53100",
+    {
+      code: "ERR_REATT_DISK_FULL",
+      expected: "space on the disk of the server",
+      remedy: "free some, and run it again",
+    },
+  ],
+  ["53", { ...AWAY, remedy: "allow more connections or memory, or try again later" }],
+  ["57", AWAY],
+  ["58", { ...AWAY, remedy: "look into the log of the server" }],
+  ["08", AWAY],
+  [
+    "42",
+    {
+      code: "ERR_REATT_DAMAGED_INDEX",
+      expected: "the tables that reatt made",
+      remedy: "undo the change of the tables, or import again with --replace",
+    },
+  ],
+  [
+    "22000",
+    {
+      code: "ERR_REATT_DAMAGED_INDEX",
+      expected: "vectors of the width that the collection was created with",
+      remedy: "undo the change of the column, or import again with --replace",
+    },
+  ],
+];
+
+/** A text has a character 0. */
+const NUL: Described = {
+  expected: "texts without the character U+0000, which PostgreSQL cannot store",
+  remedy: "remove it from the passages",
+};
+
+/** The `InputError` for what a call of the client threw; any other error unchanged. */
+export function postgresError(error: unknown, where: string): unknown {
+  if (!(error instanceof Error) || error instanceof InputError) return error;
+  const described = describe(error);
+  if (!described) return error;
+  return new InputError({ where, ...described, got: messageOf(error) }, { cause: error });
+}
+
+function describe(error: Error): Described | undefined {
+  const { code, severity } = error as Error & { code?: string; severity?: string };
+  if (code === undefined || severity === undefined)
+    return LOST.test(`${code ?? ""} ${messageOf(error)}`) ? AWAY : undefined;
+  if (code === "22021" || code === "22P05") return NUL;
+  return BY_STATE.find(([prefix]) => code.startsWith(prefix))?.[1];
+}
+
+/** The message; a connection that failed at several addresses has one for each. */
+const messageOf = (error: Error): string =>
+  error.message ||
+  (error instanceof AggregateError ? String(error.errors[0]?.message) : error.name);

@@ -1,0 +1,86 @@
+/**
+ * The tables of a collection, in a schema of its name.
+ *
+ *     passages   a row for each passage
+ *     records    texts by name: the properties, the parts of an import, the record of a folder
+ *     counts     sums over `passages`, which triggers keep, whoever changes the rows. Each
+ *                connection has a row of its own, so that writers do not wait for each other
+ */
+
+/** Names that differ from any other user's advisory locks with great probability. */
+const LOCK = 0x72_65_61_74; // "reat"
+
+/** The statements that create a collection, unless it is there. One transaction runs them all. */
+export const createTables = (schema: string, dimension: number): readonly string[] => [
+  `SELECT pg_advisory_xact_lock(${LOCK})`, // CREATE ... IF NOT EXISTS fails beside another
+  "CREATE EXTENSION IF NOT EXISTS vector",
+  `CREATE SCHEMA IF NOT EXISTS ${schema}`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.records (name text PRIMARY KEY, contents text NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.passages (
+     id text COLLATE "C" PRIMARY KEY,
+     title text NOT NULL,
+     text text NOT NULL,
+     document text,
+     metadata json NOT NULL,
+     digest text NOT NULL,
+     codes bytea NOT NULL,
+     checksum bigint NOT NULL,
+     tokens integer NOT NULL,
+     cut_tokens integer NOT NULL,
+     term_count integer NOT NULL,
+     terms tsvector NOT NULL,
+     vector halfvec(${dimension}) NOT NULL)`,
+  // Codes do not compress.
+  `ALTER TABLE ${schema}.passages ALTER codes SET STORAGE EXTERNAL`,
+  `CREATE INDEX IF NOT EXISTS passages_vector ON ${schema}.passages
+     USING hnsw (vector halfvec_ip_ops)`,
+  `CREATE INDEX IF NOT EXISTS passages_terms ON ${schema}.passages USING gin (terms)`,
+  `CREATE INDEX IF NOT EXISTS passages_fields ON ${schema}.passages
+     USING gin ((metadata::jsonb) jsonb_path_ops)`,
+  `CREATE INDEX IF NOT EXISTS passages_document ON ${schema}.passages (document)`,
+  ...createCounts(schema),
+];
+
+/** What is counted: a name and its SQL over rows of passages. */
+export const COUNTS = {
+  passages: "count(*)",
+  tokens: "sum(tokens)",
+  terms: "sum(term_count)",
+  cut_passages: "count(*) FILTER (WHERE cut_tokens > 0)",
+  cut_tokens: "sum(cut_tokens)",
+} as const;
+
+const NAMES = Object.keys(COUNTS);
+
+function createCounts(schema: string): string[] {
+  const sums = (rows: string, sign: string): string =>
+    `SELECT ${Object.entries(COUNTS)
+      .map(([name, sql]) => `${sign}coalesce(${sql}, 0) AS ${name}`)
+      .join(", ")} FROM ${rows}`;
+  const added = sums("new_rows", "");
+  const removed = sums("old_rows", "-");
+  const count = (event: string, tables: string, change: string): string[] => [
+    `CREATE OR REPLACE FUNCTION ${schema}.count_${event}() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN
+       INSERT INTO ${schema}.counts (writer, ${NAMES.join(", ")})
+         SELECT pg_backend_pid(), ${NAMES.map((name) => `sum(${name})`).join(", ")}
+         FROM (${change}) AS change
+         ON CONFLICT (writer) DO UPDATE SET
+           ${NAMES.map((name) => `${name} = counts.${name} + excluded.${name}`).join(", ")};
+       RETURN NULL;
+     END $$`,
+    `CREATE OR REPLACE TRIGGER count_${event} AFTER ${event} ON ${schema}.passages
+       REFERENCING ${tables} FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.count_${event}()`,
+  ];
+  return [
+    `CREATE TABLE IF NOT EXISTS ${schema}.counts (
+       writer integer PRIMARY KEY, ${NAMES.map((name) => `${name} bigint NOT NULL`).join(", ")})`,
+    ...count("insert", "NEW TABLE AS new_rows", added),
+    ...count("delete", "OLD TABLE AS old_rows", removed),
+    ...count(
+      "update",
+      "NEW TABLE AS new_rows OLD TABLE AS old_rows",
+      `${added} UNION ALL ${removed}`,
+    ),
+  ];
+}

@@ -1,0 +1,119 @@
+/**
+ * The passages of a store that an open index has seen. Each has an ordinal from then on, and the
+ * last ones stay in memory: a question needs its candidates several times.
+ */
+
+import { InputError } from "../../io/errors.ts";
+import type { Passage } from "../../text/passage.ts";
+import type { AllocateValues } from "../codec/codec.ts";
+import { longestRow } from "../scoring/vectors.ts";
+import type { OpenParts } from "../search/generation.ts";
+import type { Keys } from "../search/rescore.ts";
+import type { StoreProperties } from "./properties.ts";
+import type { Store, StoredPassage, StoreStatistics } from "./store.ts";
+
+export interface StoredPassages extends AsyncPassages {
+  /** The ordinals of passages that the store has just returned, in the order of their ids. */
+  add(found: readonly StoredPassage[]): Uint32Array;
+  id(ordinal: number): string;
+  /** A passage that is in memory. */
+  known(ordinal: number): Passage | undefined;
+}
+
+type AsyncPassages = OpenParts["store"] & Keys;
+
+/** Bytes that a passage takes beside its texts and codes. */
+const OVERHEAD = 500;
+
+/** @param memoryLimit bytes of passages with their codes that stay in memory */
+export function openStoredPassages(
+  store: Store,
+  { header: { dimension }, codec: { decoder } }: StoreProperties,
+  { passages: passageCount, tokens: tokenCount }: StoreStatistics,
+  memoryLimit: number,
+): StoredPassages {
+  const ids: string[] = [];
+  const ordinals = new Map<string, number>();
+  const rows = new Map<number, StoredPassage>(); // the last used comes last
+  let bytes = 0;
+  let longestKey = 0;
+  const keep = (ordinal: number, row: StoredPassage): void => {
+    const before = rows.get(ordinal);
+    if (before) bytes -= sizeOf(before);
+    rows.delete(ordinal);
+    rows.set(ordinal, row);
+    bytes += sizeOf(row);
+  };
+  const forgetOldest = (): void => {
+    for (const [ordinal, row] of rows) {
+      if (bytes <= memoryLimit) return;
+      rows.delete(ordinal);
+      bytes -= sizeOf(row);
+    }
+  };
+  const add = (found: readonly StoredPassage[]): Uint32Array => {
+    forgetOldest(); // before: what is found now is used next
+    const sorted = [...found].sort((a, b) => (a.passage.id < b.passage.id ? -1 : 1));
+    return Uint32Array.from(sorted, (row) => {
+      const { id } = row.passage;
+      const ordinal = ordinals.get(id) ?? ids.push(id) - 1;
+      ordinals.set(id, ordinal);
+      keep(ordinal, row);
+      return ordinal;
+    });
+  };
+  const read = async (ordinal: number): Promise<StoredPassage> => {
+    const known = rows.get(ordinal);
+    if (known) return known;
+    const [row] = await store.get([ids[ordinal]!]);
+    if (!row) throw deleted(store.address, ids[ordinal]!);
+    keep(ordinal, row);
+    return row;
+  };
+  return {
+    dimension,
+    passageCount,
+    tokenCount,
+    get ordinalCount() {
+      return ids.length;
+    },
+    get longestKey() {
+      return longestKey;
+    },
+    add,
+    id: (ordinal) => ids[ordinal]!,
+    known: (ordinal) => rows.get(ordinal)?.passage,
+    isAlive: () => true,
+    passage: async (ordinal) => (await read(ordinal)).passage,
+    async keys(ordinal, allocate?: AllocateValues) {
+      const keys = decoder.decode(aligned((await read(ordinal)).codes), allocate);
+      longestKey = Math.max(longestKey, longestRow(keys, dimension));
+      return keys;
+    },
+    async find(id) {
+      return add(await store.get([id]))[0];
+    },
+    async *entries() {
+      for await (const row of store.rows()) yield [add([row])[0]!, row.passage];
+    },
+    async *fields() {},
+    async packedStates() {
+      return { packed: new Uint8Array(), file: store.address };
+    },
+  };
+}
+
+/** Float32 keys begin at a multiple of 4 bytes; a client may return bytes at any place. */
+const aligned = (codes: Uint8Array): Uint8Array =>
+  codes.byteOffset % 4 === 0 ? codes : codes.slice();
+
+const sizeOf = ({ passage: { id, title, text }, codes }: StoredPassage): number =>
+  codes.length + 2 * (id.length + title.length + text.length) + OVERHEAD;
+
+const deleted = (where: string, id: string): InputError =>
+  new InputError({
+    where,
+    expected: `the passage ${JSON.stringify(id)}`,
+    got: "none: it was deleted meanwhile",
+    remedy: "ask again",
+  });
