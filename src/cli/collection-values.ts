@@ -3,9 +3,24 @@
 import { existsSync } from "node:fs";
 import { defaultOf, type OptionTable } from "../options/option.ts";
 import { manifestPath } from "../retrieval/index/format/manifest.ts";
+import { isStoreAddress } from "../retrieval/store/address.ts";
 import { type Collection, type Config, findConfig } from "./collections.ts";
-import { INDEX, MODEL } from "./file-options.ts";
+import { INDEX, MODEL, STORE } from "./file-options.ts";
 import { UsageError } from "./usage-error.ts";
+
+/**
+ * Takes the address of `--store` for the place of the index.
+ *
+ * @param given is changed
+ * @throws {UsageError} if a folder is given too
+ */
+export function applyStore(options: OptionTable, given: Map<string, unknown>): void {
+  const address = given.get("store");
+  if (options.store !== STORE || address === undefined) return;
+  const place = "out" in options ? "out" : "index";
+  if (given.has(place)) throw new UsageError(`--store with --${place}: give one of them`);
+  given.set(place, address);
+}
 
 /**
  * Replaces the name of a collection in `--index` by its index. Without `--index`, the only
@@ -22,6 +37,7 @@ export async function applyCollection(
 ): Promise<void> {
   if (options.index !== INDEX) return;
   const name = given.get("index") as string | undefined;
+  if (name !== undefined && isStoreAddress(name)) return;
   if (name !== undefined && existsSync(manifestPath(name))) return;
   const config = await findConfig();
   if (!config) return;

@@ -9,7 +9,7 @@ import {
   type OptionTable,
   type Resolved,
 } from "../options/option.ts";
-import { applyCollection } from "./collection-values.ts";
+import { applyCollection, applyStore } from "./collection-values.ts";
 import { helpTerms } from "./empty-command.ts";
 import { flagOf } from "./flag-name.ts";
 import { describeOption, placeholderOf, readText, takesValue } from "./option-text.ts";
@@ -88,6 +88,7 @@ export function configure(command: Command, definition: CliCommand, signal: Abor
   }
   command.addHelpText("after", `\nExample:\n  ${example}`);
   command.action(async () => {
+    applyStore(options, given);
     await applyCollection(options, given, signal);
     const values = takesFile ? await givenValues(options, given) : valuesOf(options, given);
     return definition.run(values as never, signal, [...command.args]);

@@ -3,7 +3,7 @@
 import { EMBEDDED_MODEL } from "../hub/model-name.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { readOpened } from "../io/open-file.ts";
-import { flag, option, path } from "../options/option.ts";
+import { flag, option, path, text } from "../options/option.ts";
 
 export const MODEL = option(path().default(EMBEDDED_MODEL), {
   help: "folder of the model, or its name on the Hugging Face hub",
@@ -15,6 +15,12 @@ export const INDEX = option(path(), {
   help: "folder of the index, or a collection of reatt.config.json",
   placeholder: "DIR|NAME",
   defaultText: "the only collection",
+});
+
+export const STORE = option(text().optional(), {
+  help: "the index as a collection of a store: postgres://USER@HOST/DATABASE/COLLECTION",
+  placeholder: "ADDRESS",
+  defaultText: "a folder",
 });
 
 export const CORPUS = option(path(), {

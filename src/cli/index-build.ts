@@ -11,7 +11,8 @@ import { readPassages } from "../text/read-passages.ts";
 import { describeCut, startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
 import { openCorpus } from "./corpus.ts";
-import { CORPUS, MODEL } from "./file-options.ts";
+import { CORPUS, MODEL, STORE } from "./file-options.ts";
+import { importToStore } from "./index-store.ts";
 import { loadModel } from "./load-model.ts";
 import { parseShard } from "./shard.ts";
 import { UsageError } from "./usage-error.ts";
@@ -21,6 +22,7 @@ export const indexCommand = defineCommand({
     model: MODEL,
     corpus: CORPUS,
     out: DIRECTORY.directory,
+    store: STORE,
     ...INDEX_OPTIONS,
     ...DOCUMENT_OPTIONS,
     ...WRITE_OPTIONS,
@@ -31,11 +33,18 @@ export const indexCommand = defineCommand({
       placeholder: "I/N|auto|auto/N",
       parse: (given) => parseShard(given, process.env),
     }),
+    part: option(INDEX_OPTIONS.shard, {
+      help: "with --store: import only part I of N, from 1, beside others; auto as with --shard",
+      placeholder: "I/N|auto|auto/N",
+      parse: (given) => parseShard(given, process.env, "--part"),
+    }),
   },
   example: "reatt index --corpus docs --out index",
   async run(given, signal) {
-    const { model: folder, corpus: source, out: directory, ...others } = given;
+    const { model: folder, corpus: source, out: directory, store, part, ...others } = given;
     const [choices, values] = splitChoices(others);
+    if (store !== undefined) return importToStore(given, choices, signal);
+    if (part !== undefined) throw new UsageError("--part is for --store; a folder has --shard");
     if (values.bits !== undefined && values.bits !== 32 && values.shard !== undefined)
       throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
     await checkReplaceable(directory, values.replace); // before anything that takes long

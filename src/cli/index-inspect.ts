@@ -3,13 +3,13 @@
 import { InputError } from "../io/errors.ts";
 import { formatBytes } from "../io/format-bytes.ts";
 import type { PruningRule } from "../model/token-pruning.ts";
-import type { IndexInfo } from "../retrieval/index/maintain/info.ts";
+import type { ImportPart, IndexInfo } from "../retrieval/index/maintain/info.ts";
 import { indexInfo, verifyIndex } from "../retrieval/maintain.ts";
 import { defineCommand } from "./command.ts";
-import { INDEX, JSON_OBJECT } from "./file-options.ts";
+import { INDEX, JSON_OBJECT, STORE } from "./file-options.ts";
 
 export const infoCommand = defineCommand({
-  options: { index: INDEX, json: JSON_OBJECT },
+  options: { index: INDEX, store: STORE, json: JSON_OBJECT },
   example: "reatt index info --index index",
   async run({ index: directory, json }) {
     const info = await indexInfo(directory);
@@ -18,7 +18,7 @@ export const infoCommand = defineCommand({
 });
 
 export const verifyCommand = defineCommand({
-  options: { index: INDEX, json: JSON_OBJECT },
+  options: { index: INDEX, store: STORE, json: JSON_OBJECT },
   example: "reatt index verify --index index",
   async run({ index: directory, json }, signal) {
     const damages = await verifyIndex(directory, { signal });
@@ -27,9 +27,9 @@ export const verifyCommand = defineCommand({
     if (damages.length > 0)
       throw new InputError({
         where: directory,
-        expected: "every file as it was written",
+        expected: "everything as it was written",
         got: `${damages.length} damaged`,
-        remedy: "restore the damaged files from a copy, or build the index again",
+        remedy: "restore what is damaged from a copy, or build the index again",
       });
     if (!json) process.stdout.write("whole\n");
   },
@@ -37,18 +37,18 @@ export const verifyCommand = defineCommand({
 
 function formatInfo(info: IndexInfo): string {
   const { passages, tokens, bytes, bits, centroids, segments, deletedPassages } = info;
-  const { shard, generation, header, cut, states } = info;
+  const { shard, generation, header, cut, states, parts } = info;
   const clusters = centroids ? `, ${centroids} centroids` : "";
   const rows: [name: string, value: string | number][] = [
     ["passages", passages],
     ["tokens", tokens],
     ["size", `${formatBytes(bytes)}, ${(bytes / Math.max(1, tokens)).toFixed(1)} bytes a token`],
     ["keys", `${header.dimension} dimensions of ${bits} bits${clusters}`],
-    ["segments", segments],
-    ["deleted", deletedPassages],
-    ["generation", generation],
-    ["model", header.fingerprint],
   ];
+  if (!parts)
+    rows.push(["segments", segments], ["deleted", deletedPassages], ["generation", generation]);
+  rows.push(["model", header.fingerprint]);
+  if (parts) rows.push(["parts", describeParts(parts)]);
   if (states) {
     const total = formatBytes(states.tokens * states.bytesPerToken);
     rows.splice(4, 0, ["states", `${total}, ${states.bytesPerToken} bytes a token`]);
@@ -63,6 +63,9 @@ function formatInfo(info: IndexInfo): string {
   if (shard) rows.push(["shard", `${shard.index + 1} of ${shard.count}`]);
   return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
 }
+
+const describeParts = (parts: readonly ImportPart[]): string =>
+  `${parts.filter(({ finished }) => finished).length} of ${parts.length} finished`;
 
 const describe = (rule: PruningRule | undefined): string => {
   if (rule === undefined) return "chosen by attention";

@@ -3,22 +3,28 @@
 import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
 import { WRITE_OPTIONS } from "../options/library-options.ts";
 import { option, text } from "../options/option.ts";
-import { readManifest } from "../retrieval/index/format/manifest.ts";
 import { compactIndex } from "../retrieval/index/maintain/compact.ts";
-import { deletePassages } from "../retrieval/maintain.ts";
+import { deletePassages, readHeader } from "../retrieval/maintain.ts";
 import { readPassages } from "../text/read-passages.ts";
 import { describeCut, startBuildProgress } from "./build-progress.ts";
 import { defineCommand } from "./command.ts";
 import { openCorpus } from "./corpus.ts";
-import { CORPUS, INDEX, JSON_OBJECT, MODEL, readIds } from "./file-options.ts";
+import { CORPUS, INDEX, JSON_OBJECT, MODEL, readIds, STORE } from "./file-options.ts";
 import { loadModel } from "./load-model.ts";
 import { UsageError } from "./usage-error.ts";
 
 export const addCommand = defineCommand({
-  options: { model: MODEL, index: INDEX, corpus: CORPUS, ...DOCUMENT_OPTIONS, ...WRITE_OPTIONS },
+  options: {
+    model: MODEL,
+    index: INDEX,
+    store: STORE,
+    corpus: CORPUS,
+    ...DOCUMENT_OPTIONS,
+    ...WRITE_OPTIONS,
+  },
   example: "reatt index add --index index --corpus news.jsonl",
   async run({ model: folder, index: directory, corpus: source, wait, ...splitting }, signal) {
-    const { maxPassageTokens } = (await readManifest(directory)).header;
+    const { maxPassageTokens } = await readHeader(directory);
     await using model = await loadModel(folder, signal);
     const { tokenizer } = model;
     const options = { ...splitting, tokenizer, maxPassageTokens, signal };
@@ -45,6 +51,7 @@ export const addCommand = defineCommand({
 export const deleteCommand = defineCommand({
   options: {
     index: INDEX,
+    store: STORE,
     ids: option(text().optional(), { help: "file of ids, one a line", placeholder: "FILE" }),
     ...WRITE_OPTIONS,
     json: JSON_OBJECT,

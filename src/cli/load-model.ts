@@ -1,7 +1,7 @@
 /** Loads the model of `--model`, and shows its download. */
 
 import { ReAtt } from "../reatt.ts";
-import { readManifest } from "../retrieval/index/format/manifest.ts";
+import { readHeader } from "../retrieval/maintain.ts";
 import { startDownloadProgress } from "./download-progress.ts";
 
 export async function loadModel(name: string, signal: AbortSignal): Promise<ReAtt> {
@@ -15,6 +15,6 @@ export async function loadModelFor(
   name: string,
   signal: AbortSignal,
 ): Promise<ReAtt> {
-  await readManifest(index);
+  await readHeader(index);
   return loadModel(name, signal);
 }

@@ -24,10 +24,11 @@ import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
 import { WHERE_OPTION } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import { isStoreAddress } from "../retrieval/store/address.ts";
 import type { Language } from "../text/languages.ts";
 import { type Question, readQuestions } from "../text/read-passages.ts";
 import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "./engine.ts";
-import { INDEX, JSON_LINES, MODEL, readIds } from "./file-options.ts";
+import { INDEX, JSON_LINES, MODEL, readIds, STORE } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 import { plain } from "./plain.ts";
 import { type Progress, startProgress } from "./progress.ts";
@@ -40,6 +41,7 @@ const SHOW_AFTER_MS = 1_000;
 export const searchOptions = <TopK extends z.ZodType>(topK: TopK) => ({
   model: MODEL,
   index: INDEX,
+  store: STORE,
   question: option(text().optional(), { help: "the question", placeholder: "TEXT" }),
   queries: option(path().optional(), {
     help: 'questions, one a line: {"_id","text"} or {"id","question"}',
@@ -225,6 +227,7 @@ async function withLexical(
   language: Language | undefined,
   signal: AbortSignal,
 ): Promise<HybridOptions> {
+  if (isStoreAddress(index.directory)) return { lambda, k1, b };
   const started = performance.now();
   let progress: Progress | undefined;
   const onProgress = (passages: number): void => {

@@ -1,5 +1,5 @@
 /**
- * The shard of a corpus that a process builds, from `--shard` or from the scheduler.
+ * The shard of a corpus that a process builds, from `--shard` or `--part`, or from the scheduler.
  *
  * Slurm gives a task of a job array its id, the lowest id, the step of the ids and their number.
  * Kubernetes gives a pod of an indexed job its index, from 0, but not the number of pods.
@@ -14,17 +14,17 @@ import { UsageError } from "./usage-error.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads "2/8", the second of eight, "auto" or "auto/8". The index in the result starts at 0. */
-export function parseShard(given: string, environment: Environment): ShardRecord {
+export function parseShard(given: string, environment: Environment, flag = "--shard"): ShardRecord {
   const match = /^(\d+|auto)(?:\/(\d+))?$/.exec(given);
   const number = match?.[1];
   const total = match?.[2] === undefined ? undefined : Number(match[2]);
-  if (number === "auto") return scheduled(environment, total);
+  if (number === "auto") return scheduled(environment, total, flag);
   if (number === undefined || total === undefined)
-    throw new UsageError(`--shard: expected I/N, auto or auto/N, got "${given}"`);
-  return checked({ index: Number(number) - 1, count: total }, "--shard");
+    throw new UsageError(`${flag}: expected I/N, auto or auto/N, got "${given}"`);
+  return checked({ index: Number(number) - 1, count: total }, flag);
 }
 
-function scheduled(environment: Environment, total: number | undefined): ShardRecord {
+function scheduled(environment: Environment, total: number | undefined, flag: string): ShardRecord {
   const id = environment.SLURM_ARRAY_TASK_ID;
   if (id !== undefined) {
     const first = Number(environment.SLURM_ARRAY_TASK_MIN ?? 0);
@@ -38,17 +38,17 @@ function scheduled(environment: Environment, total: number | undefined): ShardRe
   const index = environment.JOB_COMPLETION_INDEX;
   if (index === undefined)
     throw unusable(
-      "--shard auto",
+      `${flag} auto`,
       "SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX",
       "neither",
-      "say --shard I/N",
+      `say ${flag} I/N`,
     );
   if (total === undefined)
     throw unusable(
-      "--shard auto",
+      `${flag} auto`,
       "the number of shards, which Kubernetes does not give",
       "none",
-      "say --shard auto/N, with N as the job's completions",
+      `say ${flag} auto/N, with N as the job's completions`,
     );
   return checked({ index: Number(index), count: total }, "JOB_COMPLETION_INDEX");
 }

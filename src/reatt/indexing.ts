@@ -35,7 +35,7 @@ import {
 } from "../retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "../retrieval/index/write/transaction.ts";
 import { deletePassages } from "../retrieval/maintain.ts";
-import { isStoreAddress, openStore } from "../retrieval/store/address.ts";
+import { connectStore, isStoreAddress } from "../retrieval/store/address.ts";
 import { importPassages } from "../retrieval/store/import.ts";
 import { checkUnfinished } from "../retrieval/store/import-parts.ts";
 import { readProperties } from "../retrieval/store/properties.ts";
@@ -69,7 +69,7 @@ async function buildInStore(
 ): Promise<void> {
   const { directory, replace, shard, keepStates, signal } = options;
   if (keepStates) throw noStates(directory);
-  await using store = retrying(await openStore(directory), IMPORT_PAUSES, signal);
+  await using store = retrying(await connectStore(directory), IMPORT_PAUSES, signal);
   if (replace) await store.drop();
   else if (!shard) await checkUnfinished(store);
   const keys = keysOf(model, options, signal);
@@ -113,7 +113,7 @@ async function addToStore(
   passages: AsyncIterable<Passage>,
   { directory, onProgress, signal }: Resolved<typeof ADD>,
 ): Promise<void> {
-  await using store = retrying(await openStore(directory), IMPORT_PAUSES, signal);
+  await using store = retrying(await connectStore(directory), IMPORT_PAUSES, signal);
   const { header } = await readProperties(store);
   const keys = keysOf(model, sameTokens(store.address, header), signal);
   const options = { ...keys, onProgress, signal, bits: undefined, isImport: false };

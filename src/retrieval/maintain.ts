@@ -3,11 +3,12 @@
 import { checkedIds, checkPath } from "../options/arguments.ts";
 import { SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
+import { type IndexHeader, readManifest } from "./index/format/manifest.ts";
 import { folderInfo, type IndexInfo } from "./index/maintain/info.ts";
 import { DELETE, type DeleteOptions, deleteFromFolder } from "./index/maintain/update.ts";
 import { type Damage, verifyFolder } from "./index/maintain/verify.ts";
 import { isStoreAddress } from "./store/address.ts";
-import { deleteFromStore, storeInfo, verifyStore } from "./store/maintain-store.ts";
+import { deleteFromStore, storeHeader, storeInfo, verifyStore } from "./store/maintain-store.ts";
 
 /**
  * Deletes passages by id. Ids that the index does not have are ignored. The passages take space
@@ -102,3 +103,11 @@ export async function verifyIndex(
     ? verifyStore(directory, signal)
     : verifyFolder(directory, signal);
 }
+
+/**
+ * What the keys of an index belong to.
+ *
+ * @throws {InputError} if there is no index
+ */
+export const readHeader = async (directory: string): Promise<IndexHeader> =>
+  isStoreAddress(directory) ? storeHeader(directory) : (await readManifest(directory)).header;

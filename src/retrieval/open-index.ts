@@ -20,7 +20,7 @@ import { openPassageScorer } from "./search/passage-scorer.ts";
 import type { TokenIndex } from "./search/token-index.ts";
 import type { FillProgress } from "./search/token-search.ts";
 import { checkModel, type SearchingModel, warnOfStates } from "./searching-model.ts";
-import { isStoreAddress } from "./store/address.ts";
+import { connectStore, isStoreAddress } from "./store/address.ts";
 import { warnOfParts } from "./store/import-parts.ts";
 import {
   generationOf,
@@ -28,6 +28,7 @@ import {
   type OpenCollection,
   openCollection,
 } from "./store/open-store-index.ts";
+import { retrying, SEARCH_PAUSES } from "./store/retry.ts";
 
 const OPTIONS = {
   ...OPEN_OPTIONS,
@@ -74,14 +75,14 @@ async function openInStore(
   if (preset !== undefined || engine !== "onnxruntime") throw ownEngine(preset ?? engine);
   const open = async (than?: OpenCollection) => {
     if (than && !(await hasChanged(than))) return undefined;
-    const opened = await openCollection(address, (than?.generation ?? 0) + 1);
+    const store = retrying(await connectStore(address), SEARCH_PAUSES);
     try {
-      const { header } = opened.properties;
-      if (model !== undefined) checkModel(opened.store.address, header, model);
-      if (!than) await warnOfParts(opened.store);
+      const opened = await openCollection(store, (than?.generation ?? 0) + 1);
+      if (model !== undefined) checkModel(store.address, opened.properties.header, model);
+      if (!than) await warnOfParts(store);
       return { ...(await generationOf(opened, options)), state: opened };
     } catch (error) {
-      await opened.store[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
       throw error;
     }
   };

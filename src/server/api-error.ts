@@ -16,6 +16,7 @@ const STATUSES = {
   internal: 500,
   insufficient_storage: 507,
   overloaded: 503,
+  unavailable: 503,
   stopping: 503,
   timeout: 504,
 } as const;
@@ -59,5 +60,7 @@ export function apiErrorFrom(error: unknown): ApiError {
     return new ApiError("conflict", "another process changes the index; try again later", options);
   if (code === "ERR_REATT_DISK_FULL")
     return new ApiError("insufficient_storage", "the disk of the server is full", options);
+  if (code === "ERR_REATT_STORE_AWAY")
+    return new ApiError("unavailable", "the index cannot be reached; try again later", options);
   return new ApiError("internal", "the server could not do this; its log says why", options);
 }

@@ -5,7 +5,7 @@ import { type Context, Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
 import { secureHeaders } from "hono/secure-headers";
-import { ApiError } from "./api-error.ts";
+import { ApiError, type ApiErrorCode } from "./api-error.ts";
 import type { KeyCheck } from "./api-keys.ts";
 import { BodyReader } from "./body.ts";
 import { checkHost, checkKey, checkOrigin } from "./checks.ts";
@@ -62,6 +62,9 @@ export interface AppOptions {
   readonly mcp: McpHttpHandler["fetch"];
 }
 
+/** When a client can try again. A store that starts again needs some seconds. */
+const RETRY_AFTER_S: Partial<Record<ApiErrorCode, number>> = { overloaded: 1, unavailable: 5 };
+
 export function createApp(options: AppOptions): Hono<Env> {
   const { frameAncestors, hostNames, isKey, log, metrics, report } = options;
   const bodies = new BodyReader();
@@ -87,7 +90,8 @@ export function createApp(options: AppOptions): Hono<Env> {
   app.notFound((c) => respond(c, new ApiError("not_found", "there is no such path")));
   app.onError((error, c) => {
     const shown = report(error, c.get("requestId"));
-    if (shown.code === "overloaded") c.header("Retry-After", "1");
+    const retryAfter = RETRY_AFTER_S[shown.code];
+    if (retryAfter !== undefined) c.header("Retry-After", String(retryAfter));
     return respond(c, shown);
   });
   return app;
@@ -109,6 +113,10 @@ function addOperations(app: Hono<Env>, options: AppOptions): void {
   app.get("/healthz", (c) =>
     c.json({ status: "ok", passages: service.passageCount, generation: service.generation }),
   );
+  app.get("/readyz", async (c) => {
+    await service.checkReady();
+    return c.json({ status: "ready" });
+  });
   app.get("/metrics", async (c) =>
     c.body(await metrics.render(), 200, { "Content-Type": metrics.contentType }),
   );

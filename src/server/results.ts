@@ -149,7 +149,10 @@ export const STATUS = z.object({
   passages: z.int(),
   documents: z.int(),
   generation: z.int().describe("Grows by 1 with each change of the index."),
-  changed: z.string().describe("When the index was last changed, in ISO 8601."),
+  changed: z
+    .string()
+    .optional()
+    .describe("When the index in a folder was last changed, in ISO 8601."),
   fields: z
     .array(
       z.object({

@@ -87,4 +87,10 @@ export const ROUTES: readonly (RouteDescription & { readonly writes?: boolean })
     summary: "Whether the server runs.",
     response: z.object({ status: z.literal("ok"), passages: z.int(), generation: z.int() }),
   },
+  {
+    method: "get",
+    path: "/readyz",
+    summary: "Whether the index can be reached.",
+    response: z.object({ status: z.literal("ready") }),
+  },
 ];

@@ -8,6 +8,7 @@ import { manifestPath } from "../retrieval/index/format/manifest.ts";
 import { deletePassages } from "../retrieval/maintain.ts";
 import type { IndexGeneration } from "../retrieval/search/generation.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import { isStoreAddress } from "../retrieval/store/address.ts";
 import type { Passage } from "../text/passage.ts";
 import { retrievalQuestionIds } from "../text/prompts.ts";
 import { ApiError } from "./api-error.ts";
@@ -84,6 +85,11 @@ export class Service implements AsyncDisposable {
 
   get generation(): number {
     return this.#index.generation;
+  }
+
+  /** @throws {InputError} if the index cannot be reached */
+  async checkReady(): Promise<void> {
+    await this.#index.refresh();
   }
 
   async retrieve(request: RetrieveRequest, { signal }: Call): Promise<Hit[]> {
@@ -201,7 +207,7 @@ export class Service implements AsyncDisposable {
   status({ signal }: Call): Promise<Status> {
     return this.#index.snapshot(async (generation) => {
       const { paths, fields } = await this.#catalogue(generation, signal);
-      const { mtime } = await stat(manifestPath(generation.directory));
+      const changed = await changeTime(generation.directory);
       const { title, description } = this.collection;
       return {
         title,
@@ -209,7 +215,7 @@ export class Service implements AsyncDisposable {
         passages: generation.passageCount,
         documents: paths.length,
         generation: generation.generation,
-        changed: mtime.toISOString(),
+        ...(changed && { changed }),
         fields: fields.map(fieldToJson),
       };
     });
@@ -256,6 +262,12 @@ export class Service implements AsyncDisposable {
 }
 
 const notFound = (): ApiError => new ApiError("not_found", "there is no passage with this id");
+
+/** When the index in a folder was changed; a store does not tell. */
+async function changeTime(directory: string): Promise<string | undefined> {
+  if (isStoreAddress(directory)) return undefined;
+  return (await stat(manifestPath(directory))).mtime.toISOString();
+}
 
 async function collect<T>(results: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

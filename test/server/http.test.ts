@@ -266,7 +266,7 @@ test("the description names every route, and its schemas accept the examples", a
   assert.equal(Object.keys(paths), [
     ...["/v1/answer", "/v1/retrieve", "/v1/read", "/v1/explain"],
     ...["/v1/get", "/v1/multi-get", "/v1/status"],
-    ...["/v1/passages", "/v1/passages/{id}", "/healthz"],
+    ...["/v1/passages", "/v1/passages/{id}", "/healthz", "/readyz"],
   ]);
   const { schema } = paths["/v1/answer"].post.requestBody.content["application/json"];
   assert.is(z.fromJSONSchema(schema).safeParse({ question: "x", topK: 3 }).success, true);

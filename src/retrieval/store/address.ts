@@ -12,7 +12,7 @@ const STORES: Readonly<Record<string, (address: URL) => Promise<Store>>> = {
 export const isStoreAddress = (place: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(place);
 
 /** @throws {InputError} for an address of no known store, or without its package */
-export async function openStore(address: string): Promise<Store> {
+export async function connectStore(address: string): Promise<Store> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   const open = url && STORES[url.protocol.slice(0, -1)];
   if (open) return open(url);
@@ -22,19 +22,5 @@ export async function openStore(address: string): Promise<Store> {
     expected: "an address such as postgres://USER@HOST/DATABASE/COLLECTION",
     got: url ? `one of ${url.protocol}//` : "another text",
     remedy: "correct it",
-  });
-}
-
-const NAME = /^[a-z][a-z0-9_]{0,47}$/;
-
-/** @throws {InputError} if it cannot be the name of a collection */
-export function checkCollection(name: string, where: string): string {
-  if (NAME.test(name)) return name;
-  throw new InputError({
-    code: "ERR_REATT_BAD_OPTION",
-    where,
-    expected: "a collection of lower-case letters, digits and _, with a letter first, at most 48",
-    got: name === "" ? "none" : JSON.stringify(name),
-    remedy: "write it after the database: postgres://HOST/DATABASE/COLLECTION",
   });
 }

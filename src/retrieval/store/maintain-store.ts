@@ -2,9 +2,10 @@
 
 import { crc32 } from "node:zlib";
 import { codeStarts } from "../codec/codec.ts";
+import type { IndexHeader } from "../index/format/manifest.ts";
 import type { IndexInfo } from "../index/maintain/info.ts";
 import type { Damage } from "../index/maintain/verify.ts";
-import { openStore } from "./address.ts";
+import { connectStore } from "./address.ts";
 import { digestOf } from "./digest.ts";
 import { missingParts, readParts } from "./import-parts.ts";
 import { readProperties, type StoreProperties } from "./properties.ts";
@@ -19,7 +20,7 @@ async function withCollection<Result>(
   address: string,
   work: (store: Store, properties: StoreProperties) => Promise<Result>,
 ): Promise<Result> {
-  await using store = retrying(await openStore(address), SEARCH_PAUSES);
+  await using store = retrying(await connectStore(address), SEARCH_PAUSES);
   return await work(store, await readProperties(store));
 }
 
@@ -47,6 +48,9 @@ async function* batches(ids: AsyncIterable<string> | Iterable<string>): AsyncGen
   }
   if (batch.length > 0) yield batch;
 }
+
+export const storeHeader = (address: string): Promise<IndexHeader> =>
+  withCollection(address, async (_, { header }) => header);
 
 export const storeInfo = (address: string): Promise<IndexInfo> =>
   withCollection(address, async (store, { header, codec: { codebook } }) => {

@@ -4,11 +4,9 @@ import type { OPEN_OPTIONS } from "../../options/library-options.ts";
 import type { Resolved } from "../../options/option.ts";
 import { IndexGeneration } from "../search/generation.ts";
 import { openPassageScorer } from "../search/passage-scorer.ts";
-import { openStore } from "./address.ts";
 import { openCandidateSearch } from "./candidate-search.ts";
 import { storeFilters } from "./filters.ts";
 import { readProperties, type StoreProperties } from "./properties.ts";
-import { retrying, SEARCH_PAUSES } from "./retry.ts";
 import type { Store, StoreStatistics } from "./store.ts";
 import { openStoreWords } from "./store-words.ts";
 import { openStoredPassages } from "./stored-passages.ts";
@@ -27,16 +25,10 @@ export type CollectionOptions = Pick<
   "memoryLimit" | "threads" | "candidates"
 >;
 
-/** Connects to a collection. The caller disposes of its store. */
-export async function openCollection(address: string, generation = 1): Promise<OpenCollection> {
-  const store = retrying(await openStore(address), SEARCH_PAUSES);
-  try {
-    const properties = await readProperties(store);
-    return { store, properties, statistics: await store.statistics(), generation };
-  } catch (error) {
-    await store[Symbol.asyncDispose]();
-    throw error;
-  }
+/** What is in the collection of a store now. */
+export async function openCollection(store: Store, generation = 1): Promise<OpenCollection> {
+  const properties = await readProperties(store);
+  return { store, properties, statistics: await store.statistics(), generation };
 }
 
 /** The index of an open collection. */

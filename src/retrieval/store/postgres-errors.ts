@@ -1,6 +1,7 @@
 /** Errors of PostgreSQL and of its client, as one line. */
 
 import { InputError, type Problem } from "../../io/errors.ts";
+import type { Passage } from "../../text/passage.ts";
 
 /** What the client says about a connection, where the server has no code. */
 const LOST = /terminated|timeout|not queryable|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH/i;
@@ -77,11 +78,23 @@ const BY_STATE: readonly (readonly [prefix: string, Described])[] = [
   ],
 ];
 
-/** A text has a character 0. */
-const NUL: Described = {
-  expected: "texts without the character U+0000, which PostgreSQL cannot store",
-  remedy: "remove it from the passages",
+/** A text has a character 0, or half of a surrogate pair. */
+const UNSTORABLE: Described = {
+  expected: "texts of Unicode without the character U+0000, as PostgreSQL stores them",
+  remedy: "remove such characters from the passages",
 };
+
+/** @throws {InputError} for a passage that would not be stored as it is */
+export function checkStorable({ id, title, text, document = "" }: Passage, where: string): void {
+  const isStorable = (part: string): boolean =>
+    !/\p{Surrogate}/u.test(part) && !part.includes("\0");
+  if ([id, title, text, document].every(isStorable)) return;
+  throw new InputError({
+    where,
+    ...UNSTORABLE,
+    got: `others in the passage ${JSON.stringify(id)}`,
+  });
+}
 
 /** The `InputError` for what a call of the client threw; any other error unchanged. */
 export function postgresError(error: unknown, where: string): unknown {
@@ -95,7 +108,7 @@ function describe(error: Error): Described | undefined {
   const { code, severity } = error as Error & { code?: string; severity?: string };
   if (code === undefined || severity === undefined)
     return LOST.test(`${code ?? ""} ${messageOf(error)}`) ? AWAY : undefined;
-  if (code === "22021" || code === "22P05") return NUL;
+  if (code === "22021" || code === "22P05") return UNSTORABLE;
   return BY_STATE.find(([prefix]) => code.startsWith(prefix))?.[1];
 }
 

@@ -37,9 +37,9 @@ const joined = (parts: readonly string[], all: boolean): string =>
 /** A field of a row. */
 interface Field {
   /** As jsonb; NULL if the row has none. */
-  readonly value: string;
+  value(): string;
   /** Its text or number; NULL if the row has none. */
-  readonly text: string;
+  text(): string;
   /** SQL that is true if the value is equal, or a list has it. */
   equals(operand: WhereValue): string;
 }
@@ -47,17 +47,16 @@ interface Field {
 function fieldOf(name: string, bind: Bind): Field {
   if (name === "document")
     return {
-      value: "to_jsonb(document)",
-      text: "document",
+      value: () => "to_jsonb(document)",
+      text: () => "document",
       equals: (operand) =>
         typeof operand === "string" ? `(document IS NOT DISTINCT FROM ${bind(operand)})` : "false",
     };
-  const key = `${bind(name)}::text`;
   const has = (value: WhereValue | readonly WhereValue[]) =>
     `${FIELDS} @> ${bind(JSON.stringify({ [name]: value }))}::jsonb`;
   return {
-    value: `${FIELDS} -> ${key}`,
-    text: `${FIELDS} ->> ${key}`,
+    value: () => `(${FIELDS} -> ${bind(name)}::text)`,
+    text: () => `(${FIELDS} ->> ${bind(name)}::text)`,
     equals: (operand) => `(${has(operand)} OR ${has([operand])})`,
   };
 }
@@ -78,10 +77,10 @@ function comparisonSql(
     case "in":
       return joined((operand as readonly WhereValue[]).map(field.equals), false);
     case "exists":
-      return `(${field.value} IS ${operand ? "NOT NULL" : "NULL"})`;
+      return `(${field.value()} IS ${operand ? "NOT NULL" : "NULL"})`;
     case "contains": {
-      const part = `position(${bind(operand)}::text in ${field.text}) > 0`;
-      return `(CASE jsonb_typeof(${field.value}) WHEN 'string' THEN ${part} WHEN 'array' THEN ${field.equals(operand as string)} ELSE false END)`;
+      const part = `position(${bind(operand)}::text in ${field.text()}) > 0`;
+      return `(CASE jsonb_typeof(${field.value()}) WHEN 'string' THEN ${part} WHEN 'array' THEN ${field.equals(operand as string)} ELSE false END)`;
     }
     default:
       return orderSql(field, ORDER[operator], operand as string | number, bind);
@@ -97,7 +96,7 @@ function orderSql(
 ): string {
   const [type, compared] =
     typeof operand === "number"
-      ? ["number", `(${text})::numeric ${sign} ${bind(operand)}::numeric`]
-      : ["string", `(${text}) COLLATE "C" ${sign} ${bind(operand)}::text`];
-  return `(CASE jsonb_typeof(${value}) WHEN '${type}' THEN ${compared} ELSE false END)`;
+      ? ["number", `(${text()})::numeric ${sign} ${bind(operand)}::numeric`]
+      : ["string", `(${text()}) COLLATE "C" ${sign} ${bind(operand)}::text`];
+  return `(CASE jsonb_typeof(${value()}) WHEN '${type}' THEN ${compared} ELSE false END)`;
 }

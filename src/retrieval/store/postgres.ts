@@ -10,8 +10,8 @@ import type { Pool, QueryResult } from "pg";
 import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { Where } from "../where/where.ts";
-import { checkCollection } from "./address.ts";
-import { postgresError } from "./postgres-errors.ts";
+import { checkCollection } from "./collection-name.ts";
+import { checkStorable, postgresError } from "./postgres-errors.ts";
 import { COUNTS, createTables } from "./postgres-tables.ts";
 import { type Bind, conditionSql } from "./postgres-where.ts";
 import { PROPERTIES } from "./properties.ts";
@@ -106,6 +106,7 @@ export async function openPostgres(url: URL): Promise<Store> {
       return (await query<{ name: string }>(text, [prefix])).rows.map(({ name }) => name);
     },
     async put(given) {
+      for (const { passage } of given) checkStorable(passage, address);
       for (const batch of batches(given)) await query(putSql(passages), putValues(batch));
     },
     async delete(ids) {
@@ -170,6 +171,9 @@ export async function openPostgres(url: URL): Promise<Store> {
   return store;
 }
 
+/** Of the addresses that were opened: an open index has its address without the password. */
+const PASSWORDS = new Map<string, string>();
+
 /** What the client needs, the schema in SQL, and the address without a password. */
 function parseAddress(url: URL): {
   readonly server: string;
@@ -183,6 +187,8 @@ function parseAddress(url: URL): {
   const name = checkCollection(others.length > 0 ? "" : collection, shown.href);
   const server = new URL(url);
   server.pathname = `/${database}`;
+  if (url.password === "") server.password = PASSWORDS.get(shown.href) ?? "";
+  else PASSWORDS.set(shown.href, url.password);
   return { server: server.href, schema: `"${name}"`, address: shown.href };
 }
 
@@ -261,7 +267,8 @@ const MAX_TERM_BYTES = 2_046;
 const MAX_POSITION = 16_383;
 
 /** Longer terms are left out, as a store may do: they only choose candidates. */
-const isStorable = (term: string): boolean => Buffer.byteLength(term) <= MAX_TERM_BYTES;
+const isStorable = (term: string): boolean =>
+  term !== "" && Buffer.byteLength(term) <= MAX_TERM_BYTES;
 
 function termsText(terms: readonly string[]): string {
   const positions = new Map<string, number[]>();

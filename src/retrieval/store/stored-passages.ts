@@ -51,13 +51,16 @@ export function openStoredPassages(
       bytes -= sizeOf(row);
     }
   };
+  const ordinalOf = (id: string): number => {
+    const ordinal = ordinals.get(id) ?? ids.push(id) - 1;
+    ordinals.set(id, ordinal);
+    return ordinal;
+  };
   const add = (found: readonly StoredPassage[]): Uint32Array => {
     forgetOldest(); // before: what is found now is used next
     const sorted = [...found].sort((a, b) => (a.passage.id < b.passage.id ? -1 : 1));
     return Uint32Array.from(sorted, (row) => {
-      const { id } = row.passage;
-      const ordinal = ordinals.get(id) ?? ids.push(id) - 1;
-      ordinals.set(id, ordinal);
+      const ordinal = ordinalOf(row.passage.id);
       keep(ordinal, row);
       return ordinal;
     });
@@ -96,7 +99,10 @@ export function openStoredPassages(
     async *entries() {
       for await (const row of store.rows()) yield [add([row])[0]!, row.passage];
     },
-    async *fields() {},
+    async *fields() {
+      for await (const { id, document, metadata } of store.matching({}))
+        yield [ordinalOf(id), { document, metadata }];
+    },
     async packedStates() {
       return { packed: new Uint8Array(), file: store.address };
     },
