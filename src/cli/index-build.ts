@@ -2,7 +2,7 @@
 
 import { formatBytes } from "../io/format-bytes.ts";
 import { DOCUMENT_OPTIONS, splitChoices } from "../options/document-options.ts";
-import { DIRECTORY, INDEX_OPTIONS, WRITE_OPTIONS } from "../options/library-options.ts";
+import { DIRECTORY, INDEX_OPTIONS, PART, WRITE_OPTIONS } from "../options/library-options.ts";
 import { option } from "../options/option.ts";
 import type { BuildForecast } from "../retrieval/index/write/forecast.ts";
 import { checkReplaceable } from "../retrieval/index/write/transaction.ts";
@@ -33,7 +33,7 @@ export const indexCommand = defineCommand({
       placeholder: "I/N|auto|auto/N",
       parse: (given) => parseShard(given, process.env),
     }),
-    part: option(INDEX_OPTIONS.shard, {
+    part: option(PART.part, {
       help: "with --store: import only part I of N, from 1, beside others; auto as with --shard",
       placeholder: "I/N|auto|auto/N",
       parse: (given) => parseShard(given, process.env, "--part"),

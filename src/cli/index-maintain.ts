@@ -23,7 +23,10 @@ export const addCommand = defineCommand({
     ...WRITE_OPTIONS,
   },
   example: "reatt index add --index index --corpus news.jsonl",
-  async run({ model: folder, index: directory, corpus: source, wait, ...splitting }, signal) {
+  async run(
+    { model: folder, index: directory, corpus: source, wait, store: _, ...splitting },
+    signal,
+  ) {
     const { maxPassageTokens } = await readHeader(directory);
     await using model = await loadModel(folder, signal);
     const { tokenizer } = model;
@@ -31,7 +34,7 @@ export const addCommand = defineCommand({
     await using corpus = await openCorpus(source, options);
     let total = 0;
     // Reads the whole file first: a bad line must not end the command in the middle.
-    for await (const _ of readPassages(corpus.file, signal)) total++;
+    for await (const _passage of readPassages(corpus.file, signal)) total++;
     const progress = startBuildProgress(total);
     await using index = await model
       .add(readPassages(corpus.file, signal), {

@@ -14,7 +14,7 @@ import { named } from "./collection-values.ts";
 import { findConfig, printable } from "./collections.ts";
 import { defineCommand } from "./command.ts";
 import { describeSkipped } from "./corpus.ts";
-import { JSON_LINES, MODEL } from "./file-options.ts";
+import { JSON_LINES, MODEL, STORE } from "./file-options.ts";
 import { loadModel } from "./load-model.ts";
 import { type Progress, startProgress } from "./progress.ts";
 import { checkAccepted } from "./trust.ts";
@@ -31,6 +31,7 @@ export const syncCommand = defineCommand({
       placeholder: "DIR",
       defaultText: "that of the collection",
     }),
+    store: STORE,
     watch: option(flag().default(false), { help: "wait for changes, until it is interrupted" }),
     ...SYNC_OPTIONS,
     ...WRITE_OPTIONS,
@@ -41,7 +42,7 @@ export const syncCommand = defineCommand({
     help: "folder of documents, or a collection of reatt.config.json; without it, all collections",
   },
   example: "reatt sync docs --index index --watch",
-  async run({ model, index, watch, json, ...splitting }, signal, operands) {
+  async run({ model, index, store: _, watch, json, ...splitting }, signal, operands) {
     if (operands.length > 1) throw new UsageError("one folder is needed");
     const sources = await sourcesOf(operands[0], index, signal);
     const show = json ? jsonLine : describe;

@@ -79,6 +79,9 @@ const LINK_BASE = option(
   },
 );
 
+/** A part of an import into a store: its number, and how many there are. */
+export const PART = { part: shardRecord.optional() };
+
 /** How an index is built. */
 export const INDEX_OPTIONS = {
   /**

@@ -38,10 +38,12 @@ import { deletePassages } from "../retrieval/maintain.ts";
 import { connectStore, isStoreAddress } from "../retrieval/store/address.ts";
 import { importPassages } from "../retrieval/store/import.ts";
 import { checkUnfinished } from "../retrieval/store/import-parts.ts";
-import { readProperties } from "../retrieval/store/properties.ts";
+import { findProperties, readProperties } from "../retrieval/store/properties.ts";
 import { IMPORT_PAUSES, retrying } from "../retrieval/store/retry.ts";
+import type { Store } from "../retrieval/store/store.ts";
+import { folderTarget } from "../sync/folder-target.ts";
 import { synchronisePassages } from "../sync/passages.ts";
-import { readRecord } from "../sync/record.ts";
+import { storeTarget } from "../sync/store-target.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
 import type { SyncTarget } from "../sync/target.ts";
 import type { Passage } from "../text/passage.ts";
@@ -126,8 +128,9 @@ export async function sync(
   folder: string,
   options: Resolved<typeof SYNC>,
 ): Promise<SyncResult> {
-  const { target, reading } = await openTarget(model, options);
-  return synchronise(folder, target, { ...reading, onProgress: options.onProgress });
+  await using opened = await openTarget(model, options);
+  const { target, reading } = opened;
+  return await synchronise(folder, target, { ...reading, onProgress: options.onProgress });
 }
 
 /** Brings an index up to date with a folder, a file or passages. */
@@ -141,20 +144,57 @@ export async function bringUpToDate(
     for (const one of skipped) reportSkipped(one);
     return;
   }
-  const { target, reading } = await openTarget(model, options);
+  await using opened = await openTarget(model, options);
+  const { target, reading } = opened;
   const passages = typeof source === "string" ? readDocuments(source, reading) : source;
   await synchronisePassages(passages, target, options.signal);
+}
+
+/** An index that is synchronised, without what changes it, and what it was built with. */
+interface Target extends AsyncDisposable {
+  readonly reader: Omit<SyncTarget, "create" | "update">;
+  /** Undefined if there is no index. */
+  readonly header: IndexHeader | undefined;
+  /** The collection of a store. */
+  readonly store?: Store;
+}
+
+async function findTarget({
+  directory,
+  wait,
+  signal,
+}: Pick<Resolved<typeof SYNC>, "directory" | "wait" | "signal">): Promise<Target> {
+  if (!isStoreAddress(directory)) {
+    const header = (await findManifest(directory))?.header;
+    const reader = folderTarget(directory, { wait, signal });
+    return { reader, header, async [Symbol.asyncDispose]() {} };
+  }
+  const store = retrying(await connectStore(directory), IMPORT_PAUSES, signal);
+  const dispose = () => store[Symbol.asyncDispose]();
+  try {
+    const header = (await findProperties(store))?.header;
+    return { reader: storeTarget(store), header, store, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
 }
 
 /** The index in `directory` for `sync`, and the options that its documents are read with. */
 async function openTarget(
   model: LoadedModel,
   { directory, wait, onProgress, signal, ...splitting }: Resolved<typeof SYNC>,
-): Promise<{ target: SyncTarget; reading: Omit<ResolvedReadOptions, "onProgress"> }> {
-  const header = (await findManifest(directory))?.header;
-  const tokens = header ? sameTokens(directory, header) : DEFAULT_TOKENS;
+): Promise<
+  AsyncDisposable & {
+    readonly target: SyncTarget;
+    readonly reading: Omit<ResolvedReadOptions, "onProgress">;
+  }
+> {
+  const found = await findTarget({ directory, wait, signal });
+  const { reader, header, store } = found;
+  const tokens = header ? sameTokens(reader.directory, header) : DEFAULT_TOKENS;
   const keys = keysOf(model, tokens, signal);
-  const record = await readRecord(directory);
+  const record = await reader.readRecord();
   const before = record && {
     ...record.splitting,
     ...(record.include && { include: record.include }),
@@ -173,18 +213,27 @@ async function openTarget(
     directory,
     wait,
     signal,
+    bits: "automatic" as const,
     onProgress: (progress: BuildProgress) => onProgress?.({ ...progress, total }),
   });
-  const target: SyncTarget = {
-    directory,
-    wait,
-    create: (passages, count) => buildIndex(passages, { ...work(count), bits: "automatic" }),
-    update: (passages, count, { deleted, labels }) =>
-      passages || labels.length > 0
-        ? addPassages(passages, { ...work(count), deleted, labels })
-        : deletePassages(deleted, { directory, wait, signal }),
-  };
-  return { target, reading: options };
+  const changes: Pick<SyncTarget, "create" | "update"> = store
+    ? {
+        create: (passages, count) =>
+          importPassages(store, passages, { ...work(count), isImport: true }),
+        async update(passages, count, { deleted }) {
+          if (passages) await importPassages(store, passages, { ...work(count), isImport: false });
+          await store.delete(deleted);
+        },
+      }
+    : {
+        create: (passages, count) => buildIndex(passages, work(count)),
+        update: (passages, count, { deleted, labels }) =>
+          passages || labels.length > 0
+            ? addPassages(passages, { ...work(count), deleted, labels })
+            : deletePassages(deleted, { directory, wait, signal }),
+      };
+  const dispose = () => found[Symbol.asyncDispose]();
+  return { target: { ...reader, ...changes }, reading: options, [Symbol.asyncDispose]: dispose };
 }
 
 /** The header of an index, and the functions that make its keys. */

@@ -3,8 +3,6 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { readJsonLines } from "../io/json-lines.ts";
-import { findAlive, type Segment } from "../retrieval/index/format/segment.ts";
-import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
 import type { PassageLabel } from "../retrieval/index/maintain/labels.ts";
 import type { Passage } from "../text/passage.ts";
 import { parsePassage } from "../text/read-passages.ts";
@@ -25,13 +23,11 @@ export interface Differences {
  * @param stale the ids that the index has of the changed files
  */
 export async function compareWithIndex(
-  directory: string,
+  { find }: { readonly find: (id: string) => Promise<Passage | undefined> },
   file: string,
   stale: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<Pick<Differences, "stored" | "labels">> {
-  await using snapshot = await openSnapshot(directory);
-  const find = (id: string): Promise<Passage | undefined> => alivePassage(snapshot.segments, id);
   const withText = new Map<string, string>(); // a digest of title and text -> id
   for (const id of stale) {
     const passage = await find(id);
@@ -51,14 +47,6 @@ export async function compareWithIndex(
     if (from !== undefined) labels.push({ from, id, document, metadata });
   }
   return { stored, labels };
-}
-
-async function alivePassage(
-  segments: readonly Segment[],
-  id: string,
-): Promise<Passage | undefined> {
-  const found = await findAlive(segments, id);
-  return found && segments[found.position]!.passage(found.ordinal);
 }
 
 const digestOf = ({ title, text }: Passage): string =>

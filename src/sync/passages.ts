@@ -3,14 +3,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writePassages } from "../documents/passage-spool.ts";
-import { createOutputDirectory, createTemporaryDirectory } from "../io/create-directory.ts";
+import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
-import { whileLocked } from "../io/lock.ts";
-import { findManifest } from "../retrieval/index/format/manifest.ts";
-import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
 import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
-import { readRecord, syncFolder } from "./record.ts";
 import { type SyncTarget, updateTarget } from "./target.ts";
 
 /**
@@ -23,22 +19,20 @@ export async function synchronisePassages(
   target: SyncTarget,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { directory, wait } = target;
-  await createOutputDirectory(syncFolder(directory));
-  await whileLocked(syncFolder(directory), { wait, signal }, async () => {
+  await target.exclusively(async () => {
     const spool = await createTemporaryDirectory("sync");
     try {
       const file = join(spool, "passages.jsonl");
       await writePassages(file, passages);
       const ids = new Set<string>();
       for await (const { id } of readPassages(file, signal)) ids.add(id); // checks them
-      if (!(await findManifest(directory))) {
+      if ((await target.generation()) === undefined) {
         await target.create(readPassages(file, signal), ids.size);
         return;
       }
-      const folder = (await readRecord(directory))?.folder;
-      if (folder !== undefined) throw followsFolder(directory, folder);
-      const stale = await idsOf(directory);
+      const folder = (await target.readRecord())?.folder;
+      if (folder !== undefined) throw followsFolder(target.directory, folder);
+      const stale = await idsOf(target);
       const deleted = stale.filter((id) => !ids.has(id));
       await updateTarget(target, { file, count: ids.size }, { stale, deleted }, signal);
     } finally {
@@ -48,12 +42,10 @@ export async function synchronisePassages(
 }
 
 /** The ids of all passages of an index. */
-async function idsOf(directory: string): Promise<string[]> {
-  await using snapshot = await openSnapshot(directory);
+async function idsOf(target: SyncTarget): Promise<string[]> {
+  await using index = await target.open();
   const ids: string[] = [];
-  for (const segment of snapshot.segments)
-    for (let ordinal = 0; ordinal < segment.record.passages; ordinal++)
-      if (segment.isAlive(ordinal)) ids.push((await segment.passage(ordinal)).id);
+  for await (const id of index.ids()) ids.push(id);
   return ids;
 }
 

@@ -62,16 +62,23 @@ const recordPath = (directory: string): string => join(syncFolder(directory), "r
 /** The record of an index; undefined if there is none that this version can read. */
 export async function readRecord(directory: string): Promise<FolderRecord | undefined> {
   try {
-    const text = await readFile(recordPath(directory), "utf8");
-    return folderRecord.safeParse(JSON.parse(text)).data;
+    return parseRecord(await readFile(recordPath(directory), "utf8"));
   } catch (error) {
-    if (error instanceof SyntaxError || (isSystemError(error) && error.code === "ENOENT"))
-      return undefined;
+    if (isSystemError(error) && error.code === "ENOENT") return undefined;
     throw inputErrorFrom(error, {
       where: recordPath(directory),
       expected: "to be able to read the record of the folder",
       remedy: "check the disk and the permissions of the file",
     });
+  }
+}
+
+/** Undefined if this version cannot read it. */
+export function parseRecord(text: string): FolderRecord | undefined {
+  try {
+    return folderRecord.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
   }
 }
 

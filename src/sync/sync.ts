@@ -14,17 +14,13 @@ import {
   withoutText,
 } from "../documents/read-documents.ts";
 import { sourceFile } from "../documents/source-file.ts";
-import { createOutputDirectory, createTemporaryDirectory } from "../io/create-directory.ts";
+import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
-import { whileLocked } from "../io/lock.ts";
-import { findManifest, type Manifest } from "../retrieval/index/format/manifest.ts";
-import { findAlive } from "../retrieval/index/format/segment.ts";
-import { openSnapshot } from "../retrieval/index/format/snapshot.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
 import { type Comparison, compareFolder, type FoundFile } from "./compare.ts";
-import { type FileRecord, readRecord, splittingOf, syncFolder, writeRecord } from "./record.ts";
+import { type FileRecord, splittingOf } from "./record.ts";
 import { type SyncTarget, updateTarget } from "./target.ts";
 
 /** What became of a file. */
@@ -70,22 +66,20 @@ export async function synchronise(
   target: SyncTarget,
   options: SyncReadOptions,
 ): Promise<SyncResult> {
-  const { directory, wait } = target;
-  const { signal } = options;
+  const { directory } = target;
   const root = await realpath(folder).catch((error: unknown) => {
     const expected = "a folder of documents";
     throw inputErrorFrom(error, { where: folder, expected, remedy: "check the path" });
   });
-  await createOutputDirectory(syncFolder(directory));
-  return whileLocked(syncFolder(directory), { wait, signal }, async () => {
-    const manifest = await findManifest(directory);
-    const known = await knownFiles(directory, root, options, manifest);
+  return target.exclusively(async () => {
+    const generation = await target.generation();
+    const known = await knownFiles(target, root, options, generation);
     const comparison = await compareFolder(root, directory, known, options);
     const spool = await createTemporaryDirectory("sync");
     try {
       const file = join(spool, "passages.jsonl");
       const reading = await readChanged(comparison.changed, file, options);
-      return await apply({ root, known, comparison, reading, file, manifest }, target, options);
+      return await apply({ root, known, comparison, reading, file, generation }, target, options);
     } finally {
       await rm(spool, { recursive: true, force: true });
     }
@@ -99,15 +93,15 @@ interface Work {
   readonly reading: Reading;
   /** The passages of the changed files, as JSON Lines. */
   readonly file: string;
-  readonly manifest: Manifest | undefined;
+  /** Before the work; undefined if there is no index. */
+  readonly generation: number | undefined;
 }
 
 async function apply(
-  { root, known, comparison, reading, file, manifest }: Work,
+  { root, known, comparison, reading, file, generation }: Work,
   target: SyncTarget,
   options: SyncReadOptions,
 ): Promise<SyncResult> {
-  const { directory } = target;
   const { changed, unchanged, removed } = comparison;
   const idsOf = (name: string): readonly string[] => known.get(name)?.ids ?? [];
   const read = changed.filter(({ name }) => reading.ids.has(name));
@@ -120,7 +114,7 @@ async function apply(
     .map(({ file, problem }) => [file, problem.message]);
   const next = new Map<string, FileRecord>([...known, ...unchanged]);
   const record = (generation: number) =>
-    writeRecord(directory, {
+    target.writeRecord({
       format: "reatt-sync",
       version: 1,
       folder: root,
@@ -134,9 +128,9 @@ async function apply(
   for (const { name } of read)
     next.set(name, { ids: [...new Set([...idsOf(name), ...reading.ids.get(name)!])] });
   for (const name of removed) next.set(name, { ids: idsOf(name) });
-  if (read.length > 0 || removed.length > 0) await record(manifest?.generation ?? 0);
+  if (read.length > 0 || removed.length > 0) await record(generation ?? 0);
 
-  if (manifest) {
+  if (generation !== undefined) {
     const news = { file, count: reading.count };
     await updateTarget(target, news, { stale, deleted }, options.signal);
   } else if (reading.count > 0) {
@@ -146,7 +140,7 @@ async function apply(
   for (const { name, version, hash } of read)
     next.set(name, { version, hash, ids: reading.ids.get(name)! });
   for (const name of removed) next.delete(name);
-  await record((await findManifest(directory))!.generation);
+  await record((await target.generation())!);
   return {
     changes: [...changesOf(read, removed, known, reading)],
     unchanged: unchanged.size,
@@ -171,31 +165,30 @@ function* changesOf(
 
 /** What the index has of each file. Without a hash, the file must be read again. */
 async function knownFiles(
-  directory: string,
+  target: SyncTarget,
   root: string,
   options: SyncReadOptions,
-  manifest: Manifest | undefined,
+  generation: number | undefined,
 ): Promise<Map<string, FileRecord>> {
-  const record = await readRecord(directory);
-  if (!record || !manifest) return new Map();
-  if (record.folder !== root) throw anotherFolder(directory, record.folder, root);
+  const record = await target.readRecord();
+  if (!record || generation === undefined) return new Map();
+  if (record.folder !== root) throw anotherFolder(target.directory, record.folder, root);
   const files = Object.entries(record.files);
   const forget = ([name, { ids }]: [string, FileRecord]): [string, FileRecord] => [name, { ids }];
   if (JSON.stringify(record.splitting) !== JSON.stringify(splittingOf(options)))
     return new Map(files.map(forget));
-  if (record.generation === manifest.generation) return new Map(files);
-  const has = await whichAreIndexed(directory, files);
+  if (record.generation === generation) return new Map(files);
+  const has = await whichAreIndexed(target, files);
   return new Map(files.map((entry) => (has.has(entry[0]) ? entry : forget(entry))));
 }
 
 /** The files all of whose passages the index has. Another program may have changed the index. */
 async function whichAreIndexed(
-  directory: string,
+  target: SyncTarget,
   files: readonly (readonly [name: string, record: FileRecord])[],
 ): Promise<Set<string>> {
-  await using snapshot = await openSnapshot(directory);
-  const isIndexed = async (id: string): Promise<boolean> =>
-    (await findAlive(snapshot.segments, id)) !== undefined;
+  await using index = await target.open();
+  const isIndexed = async (id: string): Promise<boolean> => (await index.find(id)) !== undefined;
   const whole = new Set<string>();
   for (const [name, { ids }] of files) {
     let isWhole = true;

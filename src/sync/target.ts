@@ -2,12 +2,28 @@
 
 import type { Passage } from "../text/passage.ts";
 import { compareWithIndex, type Differences, passagesOf } from "./differences.ts";
+import type { FolderRecord } from "./record.ts";
 
-/** How the index is changed. `count` is the number of passages. */
+/** What an index has. */
+export interface IndexReader extends AsyncDisposable {
+  find(id: string): Promise<Passage | undefined>;
+  /** The ids of all passages. */
+  ids(): AsyncGenerator<string>;
+}
+
+/** How the index is read and changed. `count` is the number of passages. */
 export interface SyncTarget {
+  /** The folder, or the address in a store. */
   readonly directory: string;
-  /** Seconds to wait for another process. */
-  readonly wait?: number | undefined;
+  /** Whether `update` takes labels. Otherwise such passages are encoded again. */
+  readonly takesLabels: boolean;
+  /** Does work while no other synchronisation of the index runs. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Another number after each change of the index; undefined if there is no index. */
+  generation(): Promise<number | undefined>;
+  open(): Promise<IndexReader>;
+  readRecord(): Promise<FolderRecord | undefined>;
+  writeRecord(record: FolderRecord): Promise<void>;
   /** Builds the index. */
   create(passages: AsyncIterable<Passage>, count: number): Promise<void>;
   /** Deletes passages, labels some and adds others in one transaction. Undefined: adds none. */
@@ -30,7 +46,10 @@ export async function updateTarget(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { stale, deleted } = before;
-  const { stored, labels } = await compareWithIndex(target.directory, file, stale, signal);
+  await using index = await target.open();
+  const found = await compareWithIndex(index, file, stale, signal);
+  const { stored } = found;
+  const labels = target.takesLabels ? found.labels : [];
   const added = count - stored.size - labels.length;
   const done = new Set([...stored, ...labels.map(({ id }) => id)]);
   const passages = added > 0 ? passagesWithout(done, file, signal) : undefined;

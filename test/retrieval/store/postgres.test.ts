@@ -1,12 +1,18 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import pg from "pg";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
+import { ReAtt } from "../../../src/reatt.ts";
 import { deletePassages, indexInfo, verifyIndex } from "../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../src/retrieval/open-index.ts";
 import { connectStore } from "../../../src/retrieval/store/address.ts";
 import { type ImportOptions, importPassages } from "../../../src/retrieval/store/import.ts";
 import { IMPORT_PAUSES, retrying } from "../../../src/retrieval/store/retry.ts";
+import { runCaptured } from "../../cli/support.ts";
+import { PASSAGES, startTestServer } from "../../server/support.ts";
 import { openPostgresServer, type PostgresServer } from "../../support/postgres-server.ts";
 import { encode, encodeText, header, makePassages, rejects } from "../support.ts";
 import { storeConformance } from "./conformance.ts";
@@ -125,6 +131,75 @@ function postgresTests(server: PostgresServer): void {
     await rejects(openIndex(place), /expected a server that answers/);
     await server.start();
     assert.equal(await index.search(question, { topK: 5 }), before);
+  });
+
+  test("commands over a store print what they print over a folder", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "reatt-store-"));
+    const corpus = join(folder, "corpus.jsonl");
+    writeFileSync(corpus, PASSAGES.map((one) => JSON.stringify(one)).join("\n"));
+    const store = ["--store", `${server.url}/postgres/commands`];
+    const index = ["--index", join(folder, "index")];
+    const prints = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await runCaptured(args);
+      assert.is(code, 0, stderr);
+      return stdout;
+    };
+    await prints("index", "--corpus", corpus, ...store);
+    await prints("index", "--corpus", corpus, "--out", join(folder, "index"));
+    const question = "Who patented a steam engine?";
+    for (const args of [
+      ["retrieve", question, "--json", "--explain"],
+      ["retrieve", question, "--json", "--where", "year > 1800", "--no-hybrid"],
+      ["retrieve", question, "--json", "--granularity", "document", "--top-k", "2"],
+    ])
+      assert.equal(await prints(...args, ...store), await prints(...args, ...index));
+    const [replied, expected] = await Promise.all(
+      [store, index].map(async (place) => {
+        const reply = JSON.parse(await prints("answer", question, "--json", ...place));
+        return { ...reply, times: undefined };
+      }),
+    );
+    assert.equal(replied, expected);
+    assert.match(await prints("index", "info", ...store), /parts +1 of 1 finished/);
+    assert.is(await prints("index", "verify", ...store), "whole\n");
+    const again = await runCaptured(["index", "--corpus", corpus, ...store]);
+    assert.match(again.stderr, /got a whole one; add passages with reatt index add/);
+
+    writeFileSync(join(folder, "news.txt"), "The lion lives in Africa and in India.");
+    await prints("index", "add", "--corpus", join(folder, "news.txt"), ...store);
+    assert.is(await prints("index", "delete", "rhine", ...store), "1 passages deleted\n");
+    const docs = mkdtempSync(join(folder, "docs-"));
+    writeFileSync(join(docs, "cat.txt"), "Cats purr and sleep up to twenty hours a day.");
+    assert.match(await prints("sync", docs, ...store), /1 added, 0 replaced, 0 deleted/);
+    assert.match(await prints("sync", docs, ...store), /0 added, .* 1 unchanged/);
+    rmSync(join(docs, "cat.txt"));
+    assert.match(await prints("sync", docs, ...store), /0 added, 0 replaced, 1 deleted/);
+    rmSync(folder, { recursive: true });
+  });
+
+  test("a served store that is away is 503 with Retry-After, and then answers again", async () => {
+    await using model = await ReAtt.load("models/reatt-mini");
+    const directory = `${server.url}/postgres/served`;
+    await using index = await model.index(PASSAGES, { directory });
+    const served = await startTestServer({ index });
+    const ask = () =>
+      fetch(`${served.url}/v1/retrieve`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ question: "Who patented a steam engine?", topK: 1 }),
+      });
+    const ready = async () => (await fetch(`${served.url}/readyz`)).status;
+    const before = await (await ask()).json();
+    assert.is(await ready(), 200);
+    await server.kill();
+    const away = await ask();
+    assert.equal([away.status, away.headers.get("Retry-After")], [503, "5"]);
+    assert.not.match(await away.text(), /postgres|127\.0/);
+    assert.is(await ready(), 503);
+    await server.start();
+    assert.equal(await (await ask()).json(), before);
+    assert.is(await ready(), 200);
+    await served.close();
   });
 
   test("an import goes on after its server was killed", async () => {
