@@ -157,6 +157,9 @@ export class ReAtt implements AsyncDisposable {
    * the new one is complete. An interrupted build continues when the same call is made again with
    * the same passages.
    *
+   * `directory` can be the address of a collection of a store ([SCALE](docs/SCALE.md)), such as
+   * `postgres://USER@HOST/DATABASE/COLLECTION`. `shard` then imports one part beside others.
+   *
    * @throws {InputError} if there is an index and no `replace`, an id occurs twice, there are no
    * passages, an option is out of range, the disk is full or another process writes the index. The
    * index in `directory` then stays as it was.
@@ -332,8 +335,9 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Opens an index to search it. `options` choose the engine and, for a compressed index, how exact
-   * the search is (`preset`).
+   * Opens an index to search it: a folder, or the address of a collection of a store, such as
+   * `postgres://USER@HOST/DATABASE/COLLECTION`. `options` choose the engine and, for a compressed
+   * index, how exact the search is (`preset`).
    *
    * @throws {InputError} if there is no index, it is damaged, or another model built it.
    *

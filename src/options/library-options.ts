@@ -43,7 +43,7 @@ export const LOAD_OPTIONS = {
 
 /** The folder that an index is written to. */
 export const DIRECTORY = {
-  /** The folder of the index. */
+  /** The folder of the index, or the address of a collection of a store. */
   directory: option(path(), { help: "folder of the index", placeholder: "DIR" }),
 };
 

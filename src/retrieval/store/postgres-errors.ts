@@ -78,6 +78,12 @@ const BY_STATE: readonly (readonly [prefix: string, Described])[] = [
   ],
 ];
 
+const OTHER: Described = {
+  code: "ERR_REATT_DAMAGED_INDEX",
+  expected: "a server that does this",
+  remedy: "look into the log of the server",
+};
+
 /** A text has a character 0, or half of a surrogate pair. */
 const UNSTORABLE: Described = {
   expected: "texts of Unicode without the character U+0000, as PostgreSQL stores them",
@@ -109,7 +115,7 @@ function describe(error: Error): Described | undefined {
   if (code === undefined || severity === undefined)
     return LOST.test(`${code ?? ""} ${messageOf(error)}`) ? AWAY : undefined;
   if (code === "22021" || code === "22P05") return UNSTORABLE;
-  return BY_STATE.find(([prefix]) => code.startsWith(prefix))?.[1];
+  return BY_STATE.find(([prefix]) => code.startsWith(prefix))?.[1] ?? OTHER;
 }
 
 /** The message; a connection that failed at several addresses has one for each. */

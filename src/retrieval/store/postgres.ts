@@ -1,7 +1,7 @@
 /**
  * A collection in PostgreSQL with pgvector. The address is
- * `postgres://USER@HOST:PORT/DATABASE/COLLECTION`, with the parameters of libpq after a `?`, such as
- * `sslmode=verify-full`. The password can be in PGPASSWORD.
+ * `postgres://USER@HOST:PORT/DATABASE/COLLECTION`, with the parameters of libpq after a `?`, such
+ * as `sslmode=verify-full`. The password can be in PGPASSWORD.
  *
  * Sources: https://github.com/pgvector/pgvector#iterative-index-scans, https://node-postgres.com
  */

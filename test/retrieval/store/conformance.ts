@@ -1,4 +1,4 @@
-/** Tests that every store must pass. The local index and loops over all passages are the reference. */
+/** Tests that every store must pass. The reference is the local index, or loops over passages. */
 
 import { crc32 } from "node:zlib";
 import * as fc from "fast-check";
