@@ -22,6 +22,8 @@ export interface Found {
 
 /** Names of omitted documents in a reply. */
 const MAX_OMITTED = 100;
+/** Passages of a document that are in memory to be sorted. */
+const MAX_SORTED = 5_000;
 /** Comparing more paths with a misspelt one would take too long. */
 const MAX_COMPARED = 10_000;
 
@@ -37,15 +39,15 @@ export async function getDocument(
   generation: IndexGeneration,
   { documents, paths }: Catalogue,
   { path, lines, maxBytes }: GetRequest,
+  signal: AbortSignal,
 ): Promise<Found> {
   const ordinal = documents.has(path) ? undefined : await generation.find(path);
   const ordinals = documents.get(path) ?? (ordinal === undefined ? [] : [ordinal]);
   if (ordinals.length === 0) throw unknown(path, paths);
-  const all = await generation.passages(ordinals);
-  const passages = lines === undefined ? all : all.filter((passage) => hasLines(passage, lines));
-  if (lines !== undefined && !all.some(({ metadata }) => typeof metadata?._lines === "string"))
-    throw new ApiError("invalid_request", "the passages of this document have no lines");
-  return within(path, passages, new Budget(maxBytes), generation.header.linkBase);
+  const passages = inOrder(generation, ordinals, signal);
+  const chosen = lines === undefined ? passages : withLines(passages, lines);
+  const total = lines === undefined ? ordinals.length : undefined;
+  return within(path, chosen, total, new Budget(maxBytes), generation.header.linkBase);
 }
 
 /** The documents whose paths match patterns, until the bytes are used up. */
@@ -53,6 +55,7 @@ export async function getDocuments(
   generation: IndexGeneration,
   { documents, paths }: Catalogue,
   { patterns, maxBytes }: MultiGetRequest,
+  signal: AbortSignal,
 ): Promise<{ documents: Found[]; omitted: string[] }> {
   const matcher = ignore({ allowRelativePaths: true }).add([...patterns]);
   const matching = paths.filter((path) => path !== "" && matcher.ignores(path)).sort(compare);
@@ -60,14 +63,32 @@ export async function getDocuments(
   const found: Found[] = [];
   for (const path of matching) {
     if (budget.left === 0) break;
-    const passages = await generation.passages(documents.get(path)!);
-    const one = within(path, passages, budget, generation.header.linkBase);
+    const ordinals = documents.get(path)!;
+    const passages = inOrder(generation, ordinals, signal);
+    const { linkBase } = generation.header;
+    const one = await within(path, passages, ordinals.length, budget, linkBase);
     if (one.passages.length > 0) found.push(one);
   }
   return { documents: found, omitted: matching.slice(found.length, found.length + MAX_OMITTED) };
 }
 
-/** Bytes that a reply may have. After the first passage that does not fit, none does. */
+/**
+ * The passages of a document, in the order of their numbers. Those of a very large document, such
+ * as a table with a million rows, come in the order of the index: it would not fit in memory.
+ */
+async function* inOrder(
+  generation: IndexGeneration,
+  ordinals: readonly number[],
+  signal: AbortSignal,
+): AsyncGenerator<Passage, void> {
+  for (let first = 0; first < ordinals.length; first += MAX_SORTED) {
+    signal.throwIfAborted();
+    const part = await generation.passages(ordinals.slice(first, first + MAX_SORTED));
+    yield* part.sort((a, b) => compare(a.id, b.id));
+  }
+}
+
+/** Bytes that a reply may still have: none after the first passage that does not fit. */
 class Budget {
   left: number;
 
@@ -83,22 +104,41 @@ class Budget {
   }
 }
 
-function within(
+/** @param total the number of passages; undefined if it must be counted */
+async function within(
   document: string,
-  passages: readonly Passage[],
+  all: AsyncIterable<Passage>,
+  total: number | undefined,
   budget: Budget,
   linkBase: string | undefined,
-): Found {
-  const sorted = [...passages].sort((a, b) => compare(a.id, b.id));
-  const taken: Passage[] = [];
-  for (const passage of sorted) {
-    if (!budget.takes(passage)) break;
-    taken.push(passage);
+): Promise<Found> {
+  const passages: Passage[] = [];
+  let link: string | undefined;
+  let taken = true;
+  let omitted = 0;
+  for await (const passage of all) {
+    link ??= linkOf(passage, linkBase)?.replace(/#page=\d+$/, "");
+    taken &&= budget.takes(passage);
+    if (taken) passages.push(passage);
+    else if (total === undefined) omitted++;
+    else break;
   }
-  const [first] = sorted;
-  const link = first && linkOf(first, linkBase)?.replace(/#page=\d+$/, "");
-  const omitted = sorted.length - taken.length;
-  return { document, ...(link !== undefined && { link }), passages: taken, omitted };
+  if (total !== undefined) omitted = total - passages.length;
+  return { document, ...(link !== undefined && { link }), passages, omitted };
+}
+
+/** The passages that have one of the lines `10-14`. */
+async function* withLines(
+  passages: AsyncIterable<Passage>,
+  lines: string,
+): AsyncGenerator<Passage, void> {
+  let isLined = false;
+  for await (const passage of passages) {
+    isLined ||= typeof passage.metadata?._lines === "string";
+    if (hasLines(passage, lines)) yield passage;
+  }
+  if (!isLined)
+    throw new ApiError("invalid_request", "the passages of this document have no lines");
 }
 
 /** Whether a passage has one of the lines `10-14`. */

@@ -189,7 +189,7 @@ export class Service implements AsyncDisposable {
   /** The document or the passage of a name. @throws {ApiError} `not_found` */
   get(request: GetRequest, { signal }: Call): Promise<Found> {
     return this.#index.snapshot(async (generation) =>
-      getDocument(generation, await this.#catalogue(generation, signal), request),
+      getDocument(generation, await this.#catalogue(generation, signal), request, signal),
     );
   }
 
@@ -199,7 +199,7 @@ export class Service implements AsyncDisposable {
     { signal }: Call,
   ): Promise<{ documents: Found[]; omitted: string[] }> {
     return this.#index.snapshot(async (generation) =>
-      getDocuments(generation, await this.#catalogue(generation, signal), request),
+      getDocuments(generation, await this.#catalogue(generation, signal), request, signal),
     );
   }
 
