@@ -85,6 +85,7 @@ export async function forecast(
   passages: AsyncIterable<Passage>,
   options: Resolved<typeof INDEX>,
 ): Promise<BuildForecast> {
+  if (isStoreAddress(options.directory)) throw noForecast(options.directory);
   const { tokenizer } = model;
   const { header } = keysOf(model, options);
   const { maxPassageTokens, pooling } = header;
@@ -313,6 +314,15 @@ function sameTokens(directory: string, header: IndexHeader): IndexedShare {
   const keepStates = states !== undefined;
   return { maxPassageTokens, keepRatio: keepTokens ?? 1, keepStates, pruning, linkBase };
 }
+
+const noForecast = (where: string): InputError =>
+  new InputError({
+    code: "ERR_REATT_BAD_OPTION",
+    where: "directory",
+    expected: "a folder, whose index has a size that can be estimated",
+    got: `the address ${new URL(where).protocol}//`,
+    remedy: "multiply the bytes of a passage in docs/SCALE.md",
+  });
 
 const noStates = (where: string): InputError =>
   new InputError({

@@ -286,6 +286,22 @@ export function storeConformance(suite: Test, name: string, open: OpenEmpty): vo
     assert.is((await store.statistics()).passages, 2_000);
   });
 
+  test("parts that begin together make one collection", async (store) => {
+    const passages = numbered(makePassages(1_600));
+    const part = (index: number) =>
+      importPassages(store, passages, { ...importing, bits: 4, shard: { index, count: 3 } });
+    await Promise.all([part(0), part(1), part(2)]);
+    assert.is(await missingParts(store), undefined);
+    assert.is((await store.statistics()).passages, 1_600);
+    await withIndex(store, async (index) => {
+      for (const id of ["p0000", "p0700", "p1599"]) {
+        const keys = await index.keys((await index.find(id))!); // in the one codebook
+        const expected = encodeText(passages[Number(id.slice(1))]!.text);
+        for (const [i, value] of keys.entries()) assert.ok(Math.abs(value - expected[i]!) < 1);
+      }
+    });
+  });
+
   test("only what changed is encoded and replaced", async (store) => {
     const encoded: string[] = [];
     const options: ImportOptions = {
