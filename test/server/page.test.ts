@@ -45,7 +45,7 @@ const MANUAL = [
   },
   {
     title: "Manual > Reset",
-    text: "Reset the gearbox so:\n\nsystemctl stop gearbox\n\nif (gear > 0) {\n  gear = 0;\n}\n\nThen start it.",
+    text: "Reset the gearbox so:\n\nsystemctl stop gearbox.service\n\nif (gear > 0) {\n  gear = 0;\n}\n\nThen start it.",
     place: { _lines: "8-20" },
   },
   {
@@ -324,7 +324,7 @@ testPage("tables and code keep their form, long passages are folded around the a
     });
     const cells = await texts(page, "#passages td");
     assert.equal(cells, ["Shaft", "17 euros", "Bearing", "9 euros"]);
-    const code = ["systemctl stop gearbox\n\nif (gear > 0) {\n  gear = 0;\n}"];
+    const code = ["systemctl stop gearbox.service\n\nif (gear > 0) {\n  gear = 0;\n}"];
     assert.equal(await texts(page, "#passages pre"), code);
     const places = ["lines 1 to 6", "lines 8 to 20", "lines 22 to 40"];
     const facts = (await texts(page, "#passages .facts")).join();

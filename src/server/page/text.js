@@ -6,15 +6,16 @@ const WRAPPED = /(?<=[^\n]{50})\n(?=[\p{L}("“‘`])/gu;
 const CODE = new RegExp(
   [
     /^(?: {2,}|\t)\S/, // indented
-    /[;{}]$|[({[\\]$/, // ends as a statement
-    /^(?:\/\/|\/\*|\*\/?(?: |$)|#!|\$ |<\/?[a-z])/i, // a comment, a command, an element
-    /^(?:npm|npx|yarn|pnpm|pip|git|curl|sudo|docker|cd|import|export|const|let|var|return|def) \S/,
+    /[=()[\]{}"'<>].*;$|[{}]$|[({[\\]$/, // ends as a statement
+    /^\s*(?:\/\/|\/\*|#!|\$ |<\/?[a-z])|^\s+\*\/?(?: |$)/i, // a comment, a command, an element
+    /^(?:npm|npx|yarn|pnpm|pip|git|curl|sudo|docker|cd|import|export|const|let|var|return|def) \S.*[^.]$/,
     /^[\w.$]+\(.*\)$/, // a call
-    /=>|:=|==|&&|\|\|| --[a-z]/,
+    /=>|:=|==|&&|\|\|/,
   ]
     .map(({ source }) => source)
     .join("|"),
 );
+const LIST_ITEM = /^\s*(?:[-•*]|\d+[.)]) \S/;
 
 /** An element with attributes and children; text becomes text nodes. */
 export function element(name, attributes = {}, ...children) {
@@ -83,8 +84,11 @@ function divided(start, end, lines) {
 const asText = (lines) => ({ kind: "text", start: lines[0].start, end: lines.at(-1).end, lines });
 
 function isCode(lines) {
+  if (lines.every(({ text }) => LIST_ITEM.test(text) && !text.startsWith(" "))) return false;
   const alike = lines.filter(({ text }) => CODE.test(text)).length;
-  return (alike > 0 && alike >= lines.length / 2) || lines.every(({ text }) => isCommand(text));
+  if (alike > 0 && alike >= lines.length / 2) return true;
+  const isPhrase = lines.length === 1 && !/[-./=~_]/.test(lines[0].text);
+  return !isPhrase && lines.every(({ text }) => isCommand(text));
 }
 
 /** A line such as `systemctl stop shop`: it begins in lower case and ends without a stop. */
