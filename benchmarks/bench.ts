@@ -1,8 +1,11 @@
 /**
- * Measures the quick start: loading, building the index, answering, and how close the encoder comes
- * to the speed of its matrix products.
+ * Measures the quick start: loading, building the index, answering, searching compressed indexes,
+ * and how close the encoder comes to the speed of its matrix products.
  *
- *     npm run bench -- [--passages N] [--top-k K] [--repetitions N] [--large] [--json]
+ *     npm run bench -- [--passages N] [--top-k K] [--repetitions N] [--questions FILE] [--large]
+ *         [--json]
+ *
+ * `--questions` are those of the searches, 200 spread over the file.
  *
  * `--large` also measures a T5-large with random weights, the size of the authors' checkpoints:
  * load, index, search, answer, and the memory of each. It is made at the first run (3.2 GB).
@@ -11,6 +14,7 @@
  * machine: the load is printed with them. Progress goes to stderr.
  */
 
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,9 +28,10 @@ import { buildIndex } from "../src/retrieval/index/write/build.ts";
 import type { Weight } from "../src/tensor/onnx-weights.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { passageIds } from "../src/text/prompts.ts";
-import { readPassages } from "../src/text/read-passages.ts";
+import { readPassages, readQuestions } from "../src/text/read-passages.ts";
 import { type AnswerTimes, timeAnswers } from "./bench/answer-stages.ts";
 import { type Comparison, compareLower, compareUpper } from "./bench/matmul.ts";
+import { compareSearches, type SearchRow, searchLines } from "./bench/searches.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 import { RANDOM_MODELS, randomModel } from "./bench-memory/random-model.ts";
 import { type TaskReport, taskReports } from "./bench-memory/reports.ts";
@@ -48,6 +53,7 @@ const { values } = parseArgs({
     passages: { type: "string", default: "2067" },
     "top-k": { type: "string", default: "5" },
     repetitions: { type: "string", default: "10" },
+    questions: { type: "string", default: "../shared/data/squad/dev.jsonl" },
     large: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
   },
@@ -64,6 +70,8 @@ interface Report {
   readonly lower: Comparison;
   readonly upper: Comparison;
   readonly answers: AnswerTimes & { readonly topK: number };
+  /** One thread. Absent without a file of questions. */
+  readonly searches?: readonly SearchRow[];
   /** Of a T5-large, 64 passages indexed and 10 read. */
   readonly large?: readonly TaskReport[];
 }
@@ -140,7 +148,7 @@ async function measure(folder: string): Promise<Report> {
   await using files = await openStored(MODEL, config);
   const stored = await findWeights(files, config);
   say("building the index");
-  const build = await timeBuild(model, stored, passages, folder);
+  const build = await timeBuild(model, stored, passages, join(folder, "exact"));
   say("comparing with plain products");
   const lengths = passages.map(
     (passage) => passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS).length,
@@ -150,7 +158,8 @@ async function measure(folder: string): Promise<Report> {
   const lower = await compareLower(config, weights, batch, length);
   const upper = await compareUpper(config, weights, batch, length);
   say("answering");
-  await using index = await model.openIndex(folder);
+  const exact = join(folder, "exact");
+  await using index = await model.openIndex(exact);
   const topK = Number(values["top-k"]);
   const answers = await timeAnswers(
     model,
@@ -160,6 +169,7 @@ async function measure(folder: string): Promise<Report> {
     topK,
     Number(values.repetitions),
   );
+  const searches = await measureSearches(model, folder);
   return {
     processor: cpus()[0]!.model,
     cores: cpus().length,
@@ -169,8 +179,26 @@ async function measure(folder: string): Promise<Report> {
     lower,
     upper,
     answers: { topK, ...answers },
+    ...(searches && { searches }),
     ...(values.large && { large: await measureLarge() }),
   };
+}
+
+const SEARCHES = 200;
+
+async function measureSearches(model: ReAtt, folder: string): Promise<SearchRow[] | undefined> {
+  if (!existsSync(values.questions)) {
+    process.stderr.write(`no searches: ${values.questions} is missing\n`);
+    return undefined;
+  }
+  process.stderr.write("searching ...\n");
+  const all = await readQuestions(values.questions);
+  const count = Math.min(SEARCHES, all.length);
+  const spread = Array.from(
+    { length: count },
+    (_, i) => all[Math.floor((i * all.length) / count)]!.question,
+  );
+  return compareSearches(join(folder, "exact"), folder, await model.encodeQuestions(spread));
 }
 
 async function measureLarge(): Promise<TaskReport[]> {
@@ -182,7 +210,18 @@ async function measureLarge(): Promise<TaskReport[]> {
 }
 
 function format(report: Report): string {
-  const { processor, cores, load, loading, build, lower, upper, answers, large = [] } = report;
+  const {
+    processor,
+    cores,
+    load,
+    loading,
+    build,
+    lower,
+    upper,
+    answers,
+    searches,
+    large = [],
+  } = report;
   const ofProducts = ({ gigaflops, plainGigaflops, ratio }: Comparison): string =>
     `${gigaflops.toFixed(0)} GFLOP/s, ${ratio.toFixed(2)} of plain MatMul (${plainGigaflops.toFixed(0)} GFLOP/s)`;
   const ms = (value: number): string => `${value.toFixed(1)} ms`;
@@ -212,6 +251,7 @@ function format(report: Report): string {
       ms(time),
     ]),
     ["    a step", `${ms(answers.step)}, ${answers.steps.toFixed(1)} steps an answer`],
+    ...searchLines(searches ?? []),
     ...large.map(({ what, seconds, megabytes }): [string, string] => [
       `T5-large: ${what}`,
       [
