@@ -1,11 +1,11 @@
-/** Compresses an index of float32 keys, and compares searches of both: processor time and recall. */
+/** Compresses an index of float32 keys, and compares searches of both: CPU time and recall. */
 
 import { join } from "node:path";
 import { type Bits, float32Decoder } from "../../src/retrieval/codec/codec.ts";
 import { readManifest } from "../../src/retrieval/index/format/manifest.ts";
 import { openSegments } from "../../src/retrieval/index/format/snapshot.ts";
 import { openStore } from "../../src/retrieval/index/format/store.ts";
-import { indexInfo } from "../../src/retrieval/index/maintain/info.ts";
+import { folderInfo } from "../../src/retrieval/index/maintain/info.ts";
 import { buildIndex } from "../../src/retrieval/index/write/build.ts";
 import type { PresetName } from "../../src/retrieval/open-engine.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
@@ -76,7 +76,7 @@ export async function compareSearches(
   for (const topK of [100, 10]) {
     const found = await searchInTurns(searched, questions, topK);
     for (const [i, { directory, bits, preset }] of searched.entries()) {
-      const { bytes, tokens } = await indexInfo(directory);
+      const { bytes, tokens } = await folderInfo(directory);
       const first = (count: number, ids: readonly (readonly string[])[]) =>
         ids.map((of) => of.slice(0, count));
       const recall = (count: number) =>
