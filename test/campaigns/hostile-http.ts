@@ -36,7 +36,20 @@ const METHODS = [
   "",
 ];
 const TARGETS = [
-  ...["/", "/healthz", "/v1/answer", "/v1/retrieve", "/v1/read", "/v1/get", "/v1/multi-get", "/v1/status", "/mcp", "/metrics", "/a\\b", "*"],
+  ...[
+    "/",
+    "/healthz",
+    "/v1/answer",
+    "/v1/retrieve",
+    "/v1/read",
+    "/v1/get",
+    "/v1/multi-get",
+    "/v1/status",
+    "/mcp",
+    "/metrics",
+    "/a\\b",
+    "*",
+  ],
   ...["//x", "http://localhost/healthz", "http://[/", "/%zz", "/v1/passages/%ff", "?x", "", "/\0"],
   ...["/openapi.json", `/${"x".repeat(20_000)}`, "/../../etc/passwd", "localhost:80", "ftp://x/"],
 ];

@@ -117,10 +117,7 @@ test("hits as paths, as a table and as Markdown", async () => {
   assert.ok(row!.endsWith(`${place},The Rhine flows to the North Sea.`), row);
   assert.is(end, "");
   const markdown = await ok("retrieve", ...MODEL, "--md", "Rhine");
-  assert.match(
-    markdown,
-    /^## Rhine\n\n1\. \[\*\*rhine\*\*\]\(<https.*>\) \(.*, line 1, [\d.]+\)/,
-  );
+  assert.match(markdown, /^## Rhine\n\n1\. \[\*\*rhine\*\*\]\(<https.*>\) \(.*, line 1, [\d.]+\)/);
   assert.match(markdown, /\n {3}> The Rhine flows to the North Sea\.\n/);
   await fails(/--files with --csv/, "retrieve", ...MODEL, "--files", "--csv", "Rhine");
 });
