@@ -157,7 +157,7 @@ export class ReAtt implements AsyncDisposable {
    * the new one is complete. An interrupted build continues when the same call is made again with
    * the same passages.
    *
-   * `directory` can be the address of a collection of a store ([SCALE](docs/SCALE.md)), such as
+   * `directory` can be the address of a collection of a store (`docs/SCALE.md`), such as
    * `postgres://USER@HOST/DATABASE/COLLECTION`. `shard` then imports one part beside others.
    *
    * @throws {InputError} if there is an index and no `replace`, an id occurs twice, there are no
