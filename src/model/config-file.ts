@@ -9,7 +9,7 @@ import { parseJson } from "../io/parse-json.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { contradiction, type ModelConfig, ModelSchema } from "./config.ts";
-import { fromT5File, IGNORED_KEYS, isT5, sourceOf, T5File, toT5File } from "./t5-form.ts";
+import { fromT5File, IGNORED_KEYS, sourceOf, T5File, toT5File } from "./t5-form.ts";
 
 export const CONFIG_FILE = "config.json";
 const MAX_BYTES = 1_000_000; // the largest of T5 has 3 kB
@@ -63,7 +63,7 @@ function readT5Form(file: string, keys: Keys): ModelConfig {
 
 /** Checks keys of T5 that have no place in a `ModelConfig`. */
 function checkT5(file: string, keys: T5File): void {
-  const { num_layers: layers, feed_forward_proj: proj, backbone, d_model: width } = keys;
+  const { num_layers: layers, feed_forward_proj: proj } = keys;
   const gated = proj === "gated-gelu";
   const activation = proj === "relu" ? "relu" : "gelu_new";
   const isBelow = (keys.retrieval_layer ?? 0) < layers;
@@ -75,16 +75,6 @@ function checkT5(file: string, keys: T5File): void {
       `${activation}, by feed_forward_proj`,
     ],
     ["is_gated_act", (keys.is_gated_act ?? gated) === gated, `${gated}, by feed_forward_proj`],
-    [
-      "backbone",
-      !backbone || width % backbone.num_attention_heads === 0,
-      `attention heads that divide d_model ${width}`,
-    ],
-    [
-      "backbone",
-      !backbone || backbone.joint_hidden_layers <= backbone.num_hidden_layers,
-      `at most ${backbone?.num_hidden_layers} joint_hidden_layers`,
-    ],
     [
       "scale_decoder_outputs",
       keys.tie_word_embeddings || !keys.scale_decoder_outputs,
@@ -137,7 +127,7 @@ export async function writeConfig(
   original?: string,
 ): Promise<void> {
   const t5 = toT5File(config);
-  const keys = isT5(t5) ? await t5Keys(t5, original) : { model_type: "reatt", ...config };
+  const keys = t5 ? await t5Keys(t5, original) : { model_type: "reatt", ...config };
   const text = JSON.stringify(keys, null, 2);
   await replaceFile(join(folder, CONFIG_FILE), (handle) => handle.writeFile(`${text}\n`));
 }

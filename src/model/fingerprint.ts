@@ -92,7 +92,7 @@ const sorted = (stack: object): unknown[] =>
 
 /** Those of a model that this form can describe: indexes of before stay valid. */
 function valuesOfT5(file: T5File): unknown[] {
-  const { backbone: bert, retrieval_similarity: similarity = "dot" } = file;
+  const { retrieval_similarity: similarity = "dot" } = file;
   return [
     file.vocab_size,
     file.d_model,
@@ -105,7 +105,6 @@ function valuesOfT5(file: T5File): unknown[] {
     file.layer_norm_epsilon,
     file.eos_token_id,
     file.retrieval_layer,
-    ...(bert ? BACKBONE_VALUES.map((key) => bert[key]) : []),
     ...(file.retrieval_pooling
       ? [file.retrieval_pooling, similarity]
       : [
@@ -115,12 +114,3 @@ function valuesOfT5(file: T5File): unknown[] {
         ]),
   ];
 }
-
-/** Without the number of joint layers, which only read. */
-const BACKBONE_VALUES = [
-  "num_hidden_layers",
-  "num_attention_heads",
-  "intermediate_size",
-  "max_position_embeddings",
-  "layer_norm_eps",
-] as const;

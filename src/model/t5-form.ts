@@ -3,13 +3,10 @@
  * inverse.
  *
  * The encoder is one stack, which is divided at block B, `retrieval_layer`: the blocks below it are
- * shared layers, the others joint layers. A BERT encoder can stand below it (`backbone`), whose
- * last `joint_hidden_layers` are there twice: as retrieval layers and as joint layers. Models of
- * this package had that form before they had one of their own.
+ * shared layers, the others joint layers.
  *
  * Sources: `T5Config` and `T5ForConditionalGeneration` of Hugging Face transformers; the
- * checkpoints google/t5-* and neulab/reatt-*. The keys and names of the backbone are those of
- * `BertConfig` and `BertModel`.
+ * checkpoints google/t5-* and neulab/reatt-*.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -55,17 +52,6 @@ export const T5File = z.strictObject({
   no_repeat_ngram_size: shape.noRepeatSize.default(0),
   copy_mechanism: z.boolean().optional(),
   phrase_queries: z.boolean().optional(),
-  backbone: z
-    .strictObject({
-      model_type: z.literal("bert"),
-      num_hidden_layers: layersOf,
-      num_attention_heads: widthOf,
-      intermediate_size: widthOf,
-      max_position_embeddings: widthOf,
-      layer_norm_eps: epsilonOf,
-      joint_hidden_layers: z.int().min(0).default(0),
-    })
-    .optional(),
   retrieval_hybrid: shape.hybrid,
   answer_passages: shape.answerPassages,
   answer_extractive: shape.extractive,
@@ -141,13 +127,6 @@ const LAYER_KEYS = {
   layer_norm_epsilon: "layerNormEpsilon",
 } as const satisfies Names;
 
-/** The same of the layers of a backbone. */
-const BACKBONE_KEYS = {
-  num_attention_heads: "heads",
-  intermediate_size: "feedForwardSize",
-  layer_norm_eps: "layerNormEpsilon",
-} as const satisfies Names;
-
 /** The same of the retrieval attention. */
 const ATTENTION_KEYS = {
   retrieval_head: "head",
@@ -191,43 +170,18 @@ const defined = (entries: [string, unknown][]): Record<string, unknown> =>
 
 /** The model that a file describes. */
 export function fromT5File(file: T5File): ModelConfig {
-  const { backbone, d_model: width } = file;
   const below = file.retrieval_layer ?? Math.floor(file.num_layers / 2);
   const sizes = translated(LAYER_KEYS, file);
-  let hasTable = false;
-  const t5 = (layers: number): Stack[] => {
-    if (layers <= 0) return [];
-    const sharesBias = hasTable;
-    hasTable = true;
-    return [{ kind: "t5", layers, width, ...sizes, ...(sharesBias && { sharesBias }) }];
-  };
-  const bert = (layers: number, positions?: number): Stack[] => {
-    if (!backbone || (layers === 0 && positions === undefined)) return [];
-    const ofBackbone = translated(BACKBONE_KEYS, backbone);
-    const headSize = width / ofBackbone.heads;
-    const own = { kind: "bert", layers, width, headSize, ...ofBackbone } as const;
-    return [positions === undefined ? own : { ...own, positions }];
-  };
-  const copied = backbone?.joint_hidden_layers ?? 0;
-  const first = bert(
-    (backbone?.num_hidden_layers ?? 0) - copied,
-    backbone?.max_position_embeddings,
-  );
-  const alone = t5(below);
+  const stack = (layers: number): Stack => ({ kind: "t5", layers, width: file.d_model, ...sizes });
   return {
     ...translated(MODEL_KEYS, file),
     // transformers 5 writes `tie_word_embeddings: true` for every T5; this key identifies v1.1.
     tied: file.scale_decoder_outputs ?? file.tie_word_embeddings,
     decoderStartId: file.decoder_start_token_id ?? file.pad_token_id,
-    ...(copied > 0
-      ? { shared: first, retrieval: [...bert(copied), ...alone] }
-      : { shared: [...first, ...alone], retrieval: [] }),
-    joint: [...bert(copied), ...t5(file.num_layers - below)],
-    retrievalAttention: {
-      from: "joint",
-      stack: copied > 0 ? 1 : 0,
-      ...translated(ATTENTION_KEYS, file),
-    },
+    shared: below > 0 ? [stack(below)] : [],
+    retrieval: [],
+    joint: [{ ...stack(file.num_layers - below), ...(below > 0 && { sharesBias: true }) }],
+    retrievalAttention: { from: "joint", stack: 0, ...translated(ATTENTION_KEYS, file) },
     decoder: {
       layers: file.num_decoder_layers ?? file.num_layers,
       ...sizes,
@@ -238,31 +192,18 @@ export function fromT5File(file: T5File): ModelConfig {
 
 /** The file that describes a model, or undefined if this form cannot. */
 export function toT5File(config: ModelConfig): T5File | undefined {
-  const { shared, joint, decoder, retrieval } = config;
-  const ofKind = (kind: Stack["kind"], stacks: readonly Stack[]): number =>
-    countLayers(stacks.filter((stack) => stack.kind === kind));
-  const below = ofKind("t5", [...shared, ...retrieval]);
-  const [first] = shared;
+  const { shared, joint, decoder } = config;
+  const below = countLayers(shared);
   const file = T5File.safeParse({
     ...restored(MODEL_KEYS, config),
     ...restored(LAYER_KEYS, decoder),
     ...restored(ATTENTION_KEYS, config.retrievalAttention),
-    num_layers: below + ofKind("t5", joint),
+    num_layers: below + countLayers(joint),
     num_decoder_layers: decoder.layers,
     tie_word_embeddings: config.tied,
     decoder_start_token_id: config.decoderStartId,
     retrieval_layer: below,
     copy_mechanism: decoder.copying || undefined,
-    backbone:
-      first?.kind === "bert"
-        ? {
-            model_type: "bert",
-            num_hidden_layers: ofKind("bert", [...shared, ...retrieval]),
-            ...restored(BACKBONE_KEYS, first),
-            max_position_embeddings: first.positions,
-            joint_hidden_layers: ofKind("bert", joint),
-          }
-        : undefined,
   });
   if (!file.success) return undefined;
   const isSame = isDeepStrictEqual(plain(fromT5File(file.data)), plain(config));
@@ -273,16 +214,9 @@ export function toT5File(config: ModelConfig): T5File | undefined {
 const plain = (config: ModelConfig): unknown =>
   JSON.parse(JSON.stringify(config), (_, value) => (value === false ? undefined : value));
 
-/** Whether Hugging Face's T5 can load the model, apart from what retrieves. */
-export const isT5 = (file: T5File | undefined): file is T5File =>
-  file !== undefined && file.backbone === undefined;
-
-/**
- * The names of a model's weights in this form, by our names. Those of a query encoder exist for a
- * model without a backbone.
- */
+/** The names of a model's weights in this form, by our names. */
 export function t5Names(config: ModelConfig): Map<string, string> {
-  const prefixes = [...stackPrefixes(config), ...otherPrefixes(config)];
+  const prefixes = [...layerPrefixes(config), ...otherPrefixes(config)];
   const inForm = (name: string): string => {
     const [ours, theirs] = prefixes.find(([prefix]) => name.startsWith(prefix)) ?? ["", ""];
     return theirs + name.slice(ours.length);
@@ -295,23 +229,14 @@ type Prefix = readonly [ours: string, theirs: string];
 const BLOCK = "layer.0.SelfAttention";
 const BIAS = "relative_attention_bias.";
 
-/** The layers of all stacks. */
-function stackPrefixes({ shared, retrieval, joint }: ModelConfig): Prefix[] {
-  const counts = { t5: 0, bert: 0 };
-  const parts = Object.entries({ shared, retrieval, joint });
-  return parts.flatMap(([part, stacks]) =>
-    stacks.flatMap(({ kind, layers }, i) =>
-      Array.from({ length: layers }, (_, n): Prefix => {
-        const ours = `${part}.${i}.layer.${n}.`;
-        if (kind === "bert" && part === "joint") return [ours, `backbone.joint.layer.${n}.`];
-        const block = counts[kind === "t5" ? kind : "bert"]++;
-        return [
-          ours,
-          kind === "t5" ? `encoder.block.${block}.` : `backbone.encoder.layer.${block}.`,
-        ];
-      }),
-    ),
-  );
+function layerPrefixes({ shared, joint }: ModelConfig): Prefix[] {
+  const below = countLayers(shared);
+  const of = (part: string, layers: number, first: number): Prefix[] =>
+    Array.from(
+      { length: layers },
+      (_, n): Prefix => [`${part}.0.layer.${n}.`, `encoder.block.${first + n}.`],
+    );
+  return [...of("shared", below, 0), ...of("joint", countLayers(joint), below)];
 }
 
 function otherPrefixes(config: ModelConfig): Prefix[] {
@@ -326,7 +251,6 @@ function otherPrefixes(config: ModelConfig): Prefix[] {
   );
   return [
     ["embedding.", "shared."],
-    ["shared.0.embeddings.", "backbone.embeddings."],
     [`${firstT5Stack(config)}.${BIAS}`, `encoder.block.0.${BLOCK}.${BIAS}`],
     ["joint.final_layer_norm.", "encoder.final_layer_norm."],
     ...blocks,

@@ -2,15 +2,15 @@
 
 import type { ModelConfig } from "./config.ts";
 import { EMBEDDING, parameterTable } from "./parameter-names.ts";
-import { isT5, t5Names, toT5File } from "./t5-form.ts";
+import { t5Names, toT5File } from "./t5-form.ts";
 
 /** The names that a model is stored with, by our names. */
 export const namesToStore = (config: ModelConfig): Map<string, string> =>
-  isT5(toT5File(config)) ? t5Names(config) : ownNames(config);
+  toT5File(config) ? t5Names(config) : ownNames(config);
 
 /** The names of a model's weights in a file, by our names. */
 export const namesInFile = (config: ModelConfig, tensors: Tensors): Map<string, string> =>
-  isOwnForm(tensors) ? ownNames(config) : t5Names(config);
+  isOwnForm(tensors) ? ownNames(config) : namesToStore(config);
 
 /** Whether a file has the names of this package. */
 export const isOwnForm = (tensors: Tensors): boolean => tensors.has(EMBEDDING);

@@ -320,33 +320,4 @@ test("other keys are copied, except the data type", async () => {
   assert.equal(await readConfig(original), config);
 });
 
-test("a backbone is BERT, with heads that divide the width", async () => {
-  const backbone = {
-    ...{ model_type: "bert", num_hidden_layers: 2, num_attention_heads: 4 },
-    ...{ intermediate_size: 32, max_position_embeddings: 64, layer_norm_eps: 1e-12 },
-  };
-  const read8 = (keys: object) => read({ ...SIZES, backbone: { ...backbone, ...keys } });
-  const config = await read8({});
-  const layers = {
-    ...{ kind: "bert" as const, width: 8, heads: 4, headSize: 2, feedForwardSize: 32 },
-    layerNormEpsilon: 1e-12,
-  };
-  assert.equal(config.shared[0], { ...layers, layers: 2, positions: 64 });
-  assert.is(config.shared[1]!.kind, "t5");
-  await writeConfig(folder, config);
-  assert.equal(await readConfig(folder), config);
-  await refused(
-    read8({ num_attention_heads: 3 }),
-    /backbone: expected attention heads that divide d_model 8/,
-  );
-  const copied = await read8({ joint_hidden_layers: 1 });
-  assert.equal(copied.shared, [{ ...layers, layers: 1, positions: 64 }]);
-  assert.equal(copied.retrieval[0], { ...layers, layers: 1 });
-  assert.equal(copied.joint[0], copied.retrieval[0]);
-  await refused(read8({ joint_hidden_layers: 3 }), /backbone: expected at most 2 joint_hidden/);
-  await refused(read8({ model_type: "roberta" }), /backbone\.model_type: .*"?bert/);
-  await refused(read8({ num_hidden_layers: undefined }), /backbone\.num_hidden_layers: expected/);
-  await refused(read8({ hidden_act: "relu" }), /backbone\.hidden_act: expected no key beyond/);
-});
-
 test.run();

@@ -5,7 +5,8 @@
  */
 
 import type { ModelConfig } from "../../src/model/config.ts";
-import { t5Names, toT5File } from "../../src/model/t5-form.ts";
+import { countLayers, type Stack } from "../../src/model/stack.ts";
+import { referenceNames } from "./reference-names.ts";
 
 /** Rows of values. */
 export type Matrix = readonly (readonly number[])[];
@@ -34,33 +35,38 @@ export interface NaiveT5 {
   ): { logits: Matrix; crossScores: readonly Matrix[]; gates: readonly number[] | undefined };
 }
 
-/** A model that the form of T5 describes, in its numbers. */
+/** A T5, perhaps above BERT's layers, in the numbers of T5. */
 type T5 = ReturnType<typeof t5Of>;
 type Backbone = NonNullable<T5["backbone"]>;
 
-function t5Of(model: ModelConfig) {
-  const file = toT5File(model)!;
-  const bert = file.backbone;
+function t5Of({ shared, retrieval, joint, decoder, retrievalAttention, ...model }: ModelConfig) {
+  const of = (kind: Stack["kind"], stacks: readonly Stack[]): number =>
+    countLayers(stacks.filter((stack) => stack.kind === kind));
+  const [first] = shared;
+  const retrievalLayer = of("t5", [...shared, ...retrieval]);
   return {
-    modelSize: file.d_model,
-    headSize: file.d_kv,
-    heads: file.num_heads,
-    feedForward: file.feed_forward_proj,
-    encoderLayers: file.num_layers,
-    decoderLayers: file.num_decoder_layers!,
-    relativeBuckets: file.relative_attention_num_buckets,
-    relativeMaxDistance: file.relative_attention_max_distance,
-    layerNormEpsilon: file.layer_norm_epsilon,
-    retrievalLayer: file.retrieval_layer!,
-    retrievalHead: file.retrieval_head,
-    tied: file.tie_word_embeddings,
-    copying: file.copy_mechanism,
-    backbone: bert && {
-      layers: bert.num_hidden_layers,
-      heads: bert.num_attention_heads,
-      layerNormEpsilon: bert.layer_norm_eps,
-      jointLayers: bert.joint_hidden_layers,
-    },
+    modelSize: model.modelSize,
+    headSize: decoder.headSize,
+    heads: decoder.heads,
+    feedForward: decoder.feedForward,
+    encoderLayers: retrievalLayer + of("t5", joint),
+    decoderLayers: decoder.layers,
+    relativeBuckets: model.relativeBuckets,
+    relativeMaxDistance: model.relativeMaxDistance,
+    layerNormEpsilon: decoder.layerNormEpsilon,
+    retrievalLayer,
+    retrievalHead: (retrievalAttention as { readonly head?: number }).head ?? 0,
+    tied: model.tied,
+    copying: decoder.copying,
+    backbone:
+      first?.kind === "bert"
+        ? {
+            layers: of("bert", [...shared, ...retrieval]),
+            heads: first.heads,
+            layerNormEpsilon: first.layerNormEpsilon,
+            jointLayers: of("bert", joint),
+          }
+        : undefined,
   };
 }
 
@@ -68,7 +74,7 @@ function t5Of(model: ModelConfig) {
 export function naiveT5(model: ModelConfig, named: ReadonlyMap<string, Float32Array>): NaiveT5 {
   const config = t5Of(model);
   const { headSize, heads } = config;
-  const names = t5Names(model);
+  const names = referenceNames(model);
   const weights = new Map([...named].map(([name, values]) => [names.get(name) ?? name, values]));
 
   function matrix(name: string, columns: number): Matrix {

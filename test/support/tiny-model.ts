@@ -3,7 +3,9 @@
 import { createRandom } from "../../src/math/random.ts";
 import type { ModelConfig, Pooling, Similarity } from "../../src/model/config.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
-import { fromT5File, T5File, t5Names, toT5File } from "../../src/model/t5-form.ts";
+import type { Stack } from "../../src/model/stack.ts";
+import { fromT5File, T5File, toT5File } from "../../src/model/t5-form.ts";
+import { referenceNames } from "./reference-names.ts";
 
 /** A T5, perhaps above a BERT encoder, in the numbers of that form. */
 interface T5Sizes {
@@ -81,9 +83,11 @@ const DEFAULTS: TinyChanges = {
 export const tinyConfig = (changes: TinyChanges = {}): ModelConfig =>
   translated({}, { ...DEFAULTS, ...changes });
 
-/** A model that the form of T5 can describe, with changes. */
-export const withChanges = (config: ModelConfig, changes: TinyChanges): ModelConfig =>
-  translated(toT5File(config)!, changes);
+/** A model with changes, T5 or above BERT. */
+export function withChanges(config: ModelConfig, changes: TinyChanges): ModelConfig {
+  const { t5, backbone } = divided(config);
+  return translated(toT5File(t5)!, { ...(backbone && { backbone }), ...changes });
+}
 
 function translated(before: Partial<T5File>, { backbone, ...changes }: TinyChanges): ModelConfig {
   const file: Record<string, unknown> = { ...before };
@@ -91,17 +95,48 @@ function translated(before: Partial<T5File>, { backbone, ...changes }: TinyChang
   for (const [name, value] of Object.entries(changes))
     if (name in KEYS) file[KEYS[name as keyof typeof KEYS]] = value;
     else others[name] = value;
-  if (backbone)
-    file.backbone = {
-      model_type: "bert",
-      num_hidden_layers: backbone.layers,
-      num_attention_heads: backbone.heads,
-      intermediate_size: backbone.feedForwardSize,
-      max_position_embeddings: backbone.positions,
-      layer_norm_eps: backbone.layerNormEpsilon,
-      joint_hidden_layers: backbone.jointLayers,
-    };
-  return { ...fromT5File(T5File.parse(file)), ...others };
+  const t5 = { ...fromT5File(T5File.parse(file)), ...others };
+  return backbone ? aboveBert(t5, backbone) : t5;
+}
+
+/** A T5 above a BERT encoder, whose last layers are there twice: for retrieval and for reading. */
+function aboveBert(t5: ModelConfig, backbone: Backbone): ModelConfig {
+  const { layers: total, jointLayers: copied, positions, ...sizes } = backbone;
+  const width = t5.modelSize;
+  const bert = (layers: number): Stack => ({
+    ...sizes,
+    ...{ kind: "bert", layers, width, headSize: width / sizes.heads },
+  });
+  const first = { ...bert(total - copied), positions } as Stack;
+  if (copied === 0) return { ...t5, shared: [first, ...t5.shared] };
+  return {
+    ...t5,
+    shared: [first],
+    retrieval: [bert(copied), ...t5.shared],
+    joint: [bert(copied), ...t5.joint],
+    retrievalAttention: { ...t5.retrievalAttention, stack: 1 } as typeof t5.retrievalAttention,
+  };
+}
+
+/** The inverse of {@link aboveBert}. */
+function divided(config: ModelConfig): { t5: ModelConfig; backbone?: Backbone } {
+  const { shared, retrieval, joint, retrievalAttention } = config;
+  const [first] = shared;
+  if (first?.kind !== "bert") return { t5: config };
+  const ofT5 = (stacks: readonly Stack[]): Stack[] => stacks.filter(({ kind }) => kind === "t5");
+  const { heads, feedForwardSize, positions, layerNormEpsilon } = first;
+  const copied = joint[0]!.kind === "bert" ? joint[0]!.layers : 0;
+  return {
+    t5: {
+      ...config,
+      ...{ shared: ofT5([...shared, ...retrieval]), retrieval: [], joint: ofT5(joint) },
+      retrievalAttention: { ...retrievalAttention, stack: 0 } as typeof retrievalAttention,
+    },
+    backbone: {
+      ...{ layers: first.layers + copied, heads, feedForwardSize, positions: positions! },
+      ...{ layerNormEpsilon, jointLayers: copied },
+    },
+  };
 }
 
 /** A BERT encoder of 2 layers below the blocks. */
@@ -146,7 +181,7 @@ export const TINY_MODELS: Readonly<Record<string, ModelConfig>> = {
 };
 
 /**
- * Draws all weights of a model from the stream `seed` and their names in the form of T5.
+ * Draws all weights of a model from the stream `seed` and their reference names.
  *
  * The weights are uniform, with variance 1 / inputs in linear layers, so that activations neither
  * vanish nor explode. Attention is far from uniform and far from one-hot.
@@ -155,7 +190,7 @@ export function randomWeights(
   config: ModelConfig,
   seed: number | string,
 ): Map<string, Float32Array> {
-  const streams = toT5File(config) ? t5Names(config) : new Map<string, string>();
+  const streams = referenceNames(config);
   const draw = (name: string, [rows, columns]: readonly number[]): Float32Array => {
     const random = createRandom(seed, streams.get(name) ?? name);
     const uniform = (width: number): number => width * (2 * random.next() - 1);
