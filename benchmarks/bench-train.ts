@@ -239,7 +239,7 @@ function format(report: Report): string {
 /** Steps of one objective. */
 interface Measured {
   readonly objective: ObjectiveName;
-  /** Layers of the backbone that `retrieval` trains; undefined for all of its own. */
+  /** Retrieval layers that are trained; undefined for all. */
   readonly trainedLayers?: number | undefined;
   /** Whether the states of the texts are held. */
   readonly held: boolean;

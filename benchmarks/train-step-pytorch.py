@@ -23,13 +23,11 @@ from torch.nn import functional as F
 
 FOLDER = pathlib.Path(__file__).parent.parent / "models" / "reatt-mini"
 CONFIG = json.loads((FOLDER / "config.json").read_text())
-BACKBONE = CONFIG["backbone"]
-WIDTH, VOCABULARY = CONFIG["d_model"], CONFIG["vocab_size"]
-HEADS, HEAD_SIZE = CONFIG["num_heads"], CONFIG["d_kv"]
-INNER = HEADS * HEAD_SIZE
-VECTOR = CONFIG["retrieval_heads"] * HEAD_SIZE
-LAYERS = BACKBONE["num_hidden_layers"]
-JOINT = BACKBONE["joint_hidden_layers"]
+WIDTH, VOCABULARY = CONFIG["modelSize"], CONFIG["vocabularySize"]
+[SHARED], [RETRIEVAL], [JOINT] = CONFIG["shared"], CONFIG["retrieval"], CONFIG["joint"]
+ATTENTION, DECODER = CONFIG["retrievalAttention"], CONFIG["decoder"]
+VECTOR = ATTENTION["heads"] * ATTENTION["headSize"]
+INNER = DECODER["heads"] * DECODER["headSize"]
 QUESTION_TOKENS, ANSWER_TOKENS = 16, 5  # as in bench-train.ts
 
 
@@ -57,12 +55,12 @@ class BertBlock(nn.Module):
     def __init__(self):
         super().__init__()
         self.query, self.key, self.value, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
-        self.first = nn.Linear(WIDTH, BACKBONE["intermediate_size"])
-        self.second = nn.Linear(BACKBONE["intermediate_size"], WIDTH)
+        self.first = nn.Linear(WIDTH, SHARED["feedForwardSize"])
+        self.second = nn.Linear(SHARED["feedForwardSize"], WIDTH)
         self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(2))
 
     def forward(self, x):
-        heads = BACKBONE["num_attention_heads"]
+        heads = SHARED["heads"]
         scale = (WIDTH / heads) ** -0.5
         mixed, _ = attention(self.query(x), self.key(x), self.value(x), heads, scale)
         y = self.norms[0](x + self.out(mixed))
@@ -80,7 +78,7 @@ class T5Attention(nn.Module):
         normed = self.norm(x)
         source = normed if read is None else read
         query, key, value = self.query(normed), self.key(source), self.value(source)
-        mixed, shares = attention(query, key, value, HEADS, 1, bias)
+        mixed, shares = attention(query, key, value, DECODER["heads"], 1, bias)
         return x + self.out(mixed), shares
 
 
@@ -88,8 +86,9 @@ class FeedForward(nn.Module):
     def __init__(self):
         super().__init__()
         self.norm = RMSNorm()
-        self.gate, self.first = matrix(WIDTH, CONFIG["d_ff"]), matrix(WIDTH, CONFIG["d_ff"])
-        self.second = matrix(CONFIG["d_ff"], WIDTH)
+        inner = DECODER["feedForwardSize"]
+        self.gate, self.first = matrix(WIDTH, inner), matrix(WIDTH, inner)
+        self.second = matrix(inner, WIDTH)
 
     def forward(self, x):
         normed = self.norm(x)
@@ -100,28 +99,30 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.embedding = nn.Embedding(VOCABULARY, WIDTH)
-        self.positions = nn.Embedding(BACKBONE["max_position_embeddings"], WIDTH)
+        self.positions = nn.Embedding(SHARED["positions"], WIDTH)
         self.embedding_norm = nn.LayerNorm(WIDTH)
-        self.backbone = nn.ModuleList(BertBlock() for _ in range(LAYERS))
-        self.joint = nn.ModuleList(BertBlock() for _ in range(JOINT))
+        self.shared, self.retrieval, self.joint = (
+            nn.ModuleList(BertBlock() for _ in range(stack["layers"]))
+            for stack in (SHARED, RETRIEVAL, JOINT)
+        )
         self.query, self.key = matrix(WIDTH, VECTOR), matrix(WIDTH, VECTOR)
-        self.encoder = nn.ModuleList([T5Attention(), FeedForward(), RMSNorm()])
-        self.encoder_bias, self.decoder_bias = nn.Embedding(32, HEADS), nn.Embedding(32, HEADS)
+        self.input_map, self.joint_norm = nn.Linear(WIDTH, WIDTH), RMSNorm()
+        self.decoder_bias = nn.Embedding(32, DECODER["heads"])
         self.decoder = nn.ModuleList(
             nn.ModuleList([T5Attention(), T5Attention(), FeedForward()])
-            for _ in range(CONFIG["num_decoder_layers"])
+            for _ in range(DECODER["layers"])
         )
         self.decoder_norm, self.retrieval_norm = RMSNorm(), RMSNorm()
         self.copy_gate = nn.Linear(WIDTH, 1)
 
     def reading(self, ids):
         x = self.embedding_norm(self.embedding(ids) + self.positions.weight[: ids.shape[1]])
-        for block in self.backbone[: LAYERS - JOINT]:
+        for block in self.shared:
             x = block(x)
         return x
 
     def vectors(self, states, projection):
-        for block in self.backbone[LAYERS - JOINT :]:
+        for block in self.retrieval:
             states = block(states)
         return F.normalize(projection(self.retrieval_norm(states)), dim=-1)
 
@@ -135,11 +136,10 @@ class Model(nn.Module):
     def read(self, question, passage, answers, per_question):
         """log P of the answer tokens, written or copied: [questions, ANSWER_TOKENS]."""
         pairs = torch.cat([question.repeat_interleave(per_question, 0), passage], 1)
+        pairs = self.input_map(pairs)
         for block in self.joint:
             pairs = block(pairs)
-        attend, forward, norm = self.encoder
-        states, _ = attend(pairs, relative_bias(self.encoder_bias, pairs.shape[1]))
-        states = norm(forward(states)).unflatten(0, (-1, per_question)).flatten(1, 2)
+        states = self.joint_norm(pairs).unflatten(0, (-1, per_question)).flatten(1, 2)
         x = self.embedding(answers)
         causal = torch.full((answers.shape[1],) * 2, -1e9).triu(1)
         own = relative_bias(self.decoder_bias, answers.shape[1]) + causal
@@ -171,7 +171,7 @@ def main():
     torch.manual_seed(0)
     model = Model()
     if given.objective == "retrieval":  # trains what only retrieval uses
-        parts = [model.backbone[LAYERS - JOINT :], model.query, model.key, model.retrieval_norm]
+        parts = [model.retrieval, model.query, model.key, model.retrieval_norm]
         trained = [parameter for part in parts for parameter in part.parameters()]
         for parameter in set(model.parameters()) - set(trained):
             parameter.requires_grad_(False)

@@ -13,10 +13,11 @@
  */
 
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { formatCalibration } from "../../src/cli/calibration-text.ts";
+import { startProgress } from "../../src/cli/progress.ts";
 import { containsAnswer, exactMatch } from "../../src/evaluation/answers.ts";
 import {
   crossValidatedConfidence,
@@ -25,6 +26,8 @@ import {
 } from "../../src/evaluation/calibration.ts";
 import { calibrationReport } from "../../src/evaluation/calibration-report.ts";
 import { fitScoreCalibration } from "../../src/evaluation/score-calibration.ts";
+import { openAppendFile } from "../../src/io/append-file.ts";
+import { replaceFile } from "../../src/io/replace-file.ts";
 import type { AnswerSignals } from "../../src/model/answer-calibration.ts";
 import type { HybridWeights } from "../../src/model/config.ts";
 import { readConfig } from "../../src/model/config-file.ts";
@@ -48,7 +51,7 @@ const { values } = parseArgs({
     out: { type: "string" },
     /** Every Nth question. */
     every: { type: "string", default: "1" },
-    /** Keeps the indexes and what was asked: the same command then only fits. */
+    /** Keeps the indexes and what was asked: the same command continues, or only fits. */
     work: { type: "string", default: "runs/reatt-mini/calibration" },
   },
 });
@@ -72,33 +75,38 @@ interface Asked {
   }[];
 }
 
-/** Asks the questions of a collection. */
-async function* askAll(model: ReAtt, set: string): AsyncGenerator<Asked, void> {
+/** A collection: its passages with an index, and the cases to ask. */
+async function openSet(model: ReAtt, set: string) {
   const passages: Passage[] = [];
   for await (const passage of readPassages(join(values["held-out"], `${set}-corpus.jsonl`)))
     passages.push(passage);
   const directory = join(values.work, `index-${set}`);
-  await using index = await (existsSync(directory)
+  const index = await (existsSync(directory)
     ? model.openIndex(directory)
     : model.index(passages, { directory, bits: 32 }));
   const { k1, b } = model.config.hybrid!;
   const lexical = await openLexicalIndex(index, { k1, b });
-  const searched = { model, index, lexical };
-  const titleOf = new Map(passages.map(({ id, title }) => [id, title]));
   const questions = await readTrainingFile(join(values["held-out"], `${set}.jsonl`));
-  for (const [i, question] of questions
+  const cases = questions
     .filter((_, i) => i % Number(values.every) === 0)
-    .entries()) {
-    yield ask(searched, { set, question, condition: "answerable" }, () => true);
-    const { passageId, answers = [] } = question;
-    const condition = i % 2 === 0 ? "other subject" : "near passages";
-    const allowed = passages.map(({ id, title, text }) =>
-      condition === "other subject"
-        ? title !== titleOf.get(passageId!)
-        : id !== passageId && !containsAnswer(text, answers),
-    );
-    yield ask(searched, { set, question, condition }, (ordinal) => allowed[ordinal]!);
-  }
+    .flatMap((question, i): Case[] => [
+      { set, question, condition: "answerable" },
+      { set, question, condition: i % 2 === 0 ? "other subject" : "near passages" },
+    ]);
+  return { passages, searched: { model, index, lexical }, cases };
+}
+
+/** Which passages a case is asked over. */
+function acceptedBy({ condition, question }: Case, passages: readonly Passage[]) {
+  if (condition === "answerable") return () => true;
+  const { passageId, answers = [] } = question;
+  const subject = passages.find(({ id }) => id === passageId)!.title;
+  const allowed = passages.map(({ id, title, text }) =>
+    condition === "other subject"
+      ? title !== subject
+      : id !== passageId && !containsAnswer(text, answers),
+  );
+  return (ordinal: number) => allowed[ordinal]!;
 }
 
 interface Case {
@@ -136,22 +144,36 @@ async function ask(
   return { set, group: passageId!, condition, signals: signals!, confidence, correct, hits };
 }
 
+/** What was asked, also by a run that was stopped. */
 async function asked(): Promise<readonly Asked[]> {
   const record = join(values.work, "asked.jsonl");
-  if (existsSync(record))
-    return (await readFile(record, "utf8"))
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
   await mkdir(values.work, { recursive: true });
+  const text = existsSync(record) ? await readFile(record, "utf8") : "";
+  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+  await replaceFile(record, (file) => file.writeFile(whole));
+  const all: Asked[] = whole
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
   await using model = await ReAtt.load(values.model);
-  const all: Asked[] = [];
-  for (const set of SETS)
-    for await (const one of askAll(model, set)) {
-      all.push(one);
-      if (all.length % 100 === 0) process.stderr.write(`${all.length} questions\n`);
+  await using file = await openAppendFile(record);
+  const known = all.length;
+  let before = 0;
+  for (const set of SETS) {
+    const { passages, searched, cases } = await openSet(model, set);
+    const progress = startProgress(`questions of ${set}`, cases.length);
+    progress.resume(Math.max(0, Math.min(cases.length, known - before)));
+    for (const [i, one] of cases.entries()) {
+      if (before + i < known) continue;
+      const reply = await ask(searched, one, acceptedBy(one, passages));
+      await file.append(`${JSON.stringify(reply)}\n`);
+      all.push(reply);
+      progress.update(i + 1);
     }
-  await writeFile(record, all.map((one) => `${JSON.stringify(one)}\n`).join(""));
+    progress.stop();
+    await searched.index[Symbol.asyncDispose]();
+    before += cases.length;
+  }
   return all;
 }
 

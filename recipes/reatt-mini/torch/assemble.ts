@@ -1,5 +1,5 @@
 /**
- * Puts a reader that train.py trained into the shipped model:
+ * Puts a reader that train.py trained into the model before:
  *
  *     npx tsx recipes/reatt-mini/torch/assemble.ts --reader FILE --out DIR
  *
@@ -20,9 +20,9 @@ import { parameterNames, parameterShapes } from "../../../src/model/parameter-na
 
 const { values } = parseArgs({
   options: {
-    model: { type: "string", default: "models/reatt-mini" },
+    model: { type: "string", default: "runs/reatt-mini/more" },
     reader: { type: "string", default: "runs/reatt-mini/third/reader.safetensors" },
-    out: { type: "string", default: "runs/reatt-mini/third/model" },
+    out: { type: "string", default: "runs/reatt-mini/assembled" },
   },
 });
 

@@ -1,6 +1,6 @@
 """Trains the reader of the third generation from its start, or continues: `train.py --help`.
 
-Reads the tokens of tokens.ts and the shipped model. Writes OUT/last.pt (weights, AdamW, step), from which
+Reads the tokens of tokens.ts and the model before, in the form of the library. Writes OUT/last.pt (weights, AdamW, step), from which
 the same command continues, and OUT/reader.safetensors, the weights under the library's names.
 """
 
@@ -27,7 +27,7 @@ WRONG = 4  # wrong passages of a question
 def arguments():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--tokens", default="runs/reatt-mini/tokens")
-    p.add_argument("--model", default="models/reatt-mini")
+    p.add_argument("--model", default="runs/reatt-mini/more")
     p.add_argument("--gte", default="runs/gte-small", help="gte-small as safetensors, weights named as in BertModel")
     p.add_argument("--pieces", default="runs/reatt-mini/tokenizer/pieces.json")
     p.add_argument("--out", default="runs/reatt-mini/third")
@@ -52,15 +52,15 @@ def read_set(folder, name):
 
 
 def start(reader, model, gte, pieces, passages):
-    """Weights before training: shared layers and decoder of the shipped model, joint layers of gte-small, and
+    """Weights before training: shared layers and decoder of the model before, joint layers of gte-small, and
     the map between them by least squares over the states of `passages`."""
     shipped, teacher = read_weights(f"{model}/model.safetensors"), read_weights(f"{gte}/model.safetensors")
     with torch.no_grad():
-        reader.embedding.weight.copy_(shipped["shared.weight"])
-        reader.positions.weight.copy_(shipped["backbone.embeddings.position_embeddings.weight"])
-        load_norm(reader.embedding_norm, shipped, "backbone.embeddings.LayerNorm")
+        reader.embedding.weight.copy_(shipped["embedding.weight"])
+        reader.positions.weight.copy_(shipped["shared.0.embeddings.position_embeddings.weight"])
+        load_norm(reader.embedding_norm, shipped, "shared.0.embeddings.LayerNorm")
         for i, layer in enumerate(reader.shared):
-            load_layer(layer, shipped, f"backbone.encoder.layer.{i}")
+            load_layer(layer, shipped, f"shared.0.layer.{i}")
         below = [BertLayer() for _ in reader.shared]
         for i, layer in enumerate([*below, *reader.joint]):
             load_layer(layer, teacher, f"encoder.layer.{i}")
@@ -100,7 +100,7 @@ def load_layer(layer, weights, prefix):
 
 
 def decoder_names(reader):
-    """Parameters of the decoder by the names of the library; Hugging Face says `block` for the first `layer`."""
+    """Parameters of the decoder by the names of the library."""
     names = {
         "decoder.relative_attention_bias.weight": reader.relative_bias,
         "decoder.final_layer_norm.weight": reader.decoder_norm.weight,
@@ -117,18 +117,11 @@ def decoder_names(reader):
     return names
 
 
-def stored_name(name):
-    """The name of a decoder's weight in the file of the shipped model, which has Hugging Face's."""
-    if "relative_attention_bias" in name:
-        return "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-    return name.replace("decoder.layer.", "decoder.block.")
-
-
 def load_decoder(reader, weights):
-    """The shipped decoder; its cross-attention starts anew, since it reads other states."""
+    """The decoder of the model; its cross-attention starts anew, since it reads other states."""
     for name, parameter in decoder_names(reader).items():
         if "EncDecAttention" not in name:
-            parameter.copy_(weights[stored_name(name)])
+            parameter.copy_(weights[name])
             continue
         columns = parameter.shape[1]
         factor = {"q": 4 * 128**-0.5, "o": 0.3}.get(name[-8], 1)
@@ -220,7 +213,7 @@ def batches(questions, passages, size, seed):
 
 
 def export(reader, path):
-    """Joint layers, map, norm and decoder under the library's names; shared layers are those that ship."""
+    """Joint layers, map, norm and decoder under the library's names; shared layers stay as they are."""
     tensors = dict(decoder_names(reader))
     tensors["joint.0.input_map.weight"] = reader.input_map.weight
     tensors["joint.0.input_map.bias"] = reader.input_map.bias
