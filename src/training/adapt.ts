@@ -33,10 +33,10 @@ import { withModelFolder } from "./options/model-folder.ts";
 import { checkDecisions, findRun, removeCheckpoint } from "./run/checkpoint.ts";
 import type { TrainingEvent } from "./run/events.ts";
 import { readStartingModel, saveModel, startingParameters } from "./run/parameters.ts";
-import { verdictOf } from "./run/records.ts";
 import { decisionsOf, withSteps } from "./run/run.ts";
 import { runTraining } from "./run/run-training.ts";
 import type { TimeBudget } from "./run/time-budget.ts";
+import { verdictOf } from "./run/verdict.ts";
 
 export type { AdaptationResult } from "./adaptation/record.ts";
 

@@ -13,7 +13,7 @@ import { cardEntries } from "../../options/records.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { ADAPT_OPTIONS, type AdaptRequest } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
-import { verdictOf } from "../run/records.ts";
+import { verdictOf } from "../run/verdict.ts";
 import type { AdaptationPlan } from "./plan.ts";
 import { FILES } from "./record.ts";
 
@@ -94,9 +94,11 @@ function figures({ monitor }: TrainingResult): string {
         ] satisfies [string, Measures][])
       : []),
   ];
+  const choice = monitor.choseToo
+    ? `examples. They also chose the step, by the mean reciprocal rank (mrr), and lambda, so "after" is slightly too high.`
+    : "examples that chose nothing. As many others chose the step, by the mean reciprocal rank (mrr), and lambda.";
   return `Retrieval of the relevant passage from a sample of the corpus, for ${monitor.questions} held-out
-examples. The mean reciprocal rank (mrr) of the model chose the step.
-The best of several measurements was kept, so "after" is slightly too high.
+${choice}
 ${hybrid ? hybridText(hybrid.weights, monitor.step > 0) : ""}
 ${table(
   ["measure, %", ...columns.map(([head]) => head)],
@@ -108,8 +110,7 @@ ${table(
 }
 
 const hybridText = ({ lambda, k1, b }: HybridWeights, isStored: boolean): string =>
-  `"hybrid" is BM25 (k1 ${k1}, b ${b}) / terms of the question + lambda x the model. Lambda was tuned on the same examples,
-separately before and after.${isStored ? ` \`config.json\` stores lambda ${lambda}, which \`reatt answer\` uses.` : ""}
+  `"hybrid" is BM25 (k1 ${k1}, b ${b}) / terms of the question + lambda x the model, with a lambda for each model.${isStored ? ` \`config.json\` stores lambda ${lambda}, which \`reatt answer\` uses.` : ""}
 `;
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -5,8 +5,8 @@ import type { ProgressEvent } from "../../io/progress.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import type { EngineEvent } from "../engine/open-engine.ts";
 import type { ReportSample } from "../report/report.ts";
-import type { MonitorOutcome } from "./records.ts";
 import type { HybridMeasures } from "./run-log.ts";
+import type { MonitorOutcome } from "./verdict.ts";
 
 /** What `train` and `adapt` yield while they run. */
 export type TrainingEvent =

@@ -19,7 +19,7 @@ import type { MonitorQuestion } from "../examples/training-data.ts";
 import type { SampleReply } from "../report/report.ts";
 import { withCurrentModel } from "./current-model.ts";
 import type { TrainingEvent } from "./events.ts";
-import { idsOf, isRelevant, type MeasuredSet, reciprocalRank } from "./measured-set.ts";
+import { divide, idsOf, isRelevant, type MeasuredSet, reciprocalRank } from "./measured-set.ts";
 import { saveModel } from "./parameters.ts";
 import {
   bestOf,
@@ -30,6 +30,7 @@ import {
   measuresOf,
   writeRecords,
 } from "./records.ts";
+import { changesReading } from "./run.ts";
 import { divergedParameter, type RunState } from "./run-state.ts";
 import type { MeasurementSeconds } from "./time-budget.ts";
 
@@ -37,6 +38,8 @@ type Parameters = ReadonlyMap<string, ParameterState>;
 
 /** Passages that a dev question is answered from. */
 const PASSAGES_READ = 10;
+/** Held-out examples whose passage is read, if the run trains what reads. */
+const READINGS = 100;
 /** Held-out examples that the report shows, and the passages of each. */
 const SAMPLES = 6;
 const SAMPLE_PASSAGES = 3;
@@ -128,7 +131,11 @@ async function* measureParameters(
     parameters,
     set.passages ?? corpus,
     async function* (model, index, indexSeconds) {
-      const measurement = await measureRetrieval(model, index, set, signal);
+      const reading = !isDev && changesReading(run) ? await measureReading(model, set, signal) : [];
+      const measurement: Measurement = {
+        ...(await measureRetrieval(model, index, set, signal)),
+        ...(reading.length > 0 && { reading }),
+      };
       const answered = isDev ? set.questions : sampleQuestions(set.questions);
       const topK = Math.min(isDev ? PASSAGES_READ : SAMPLE_PASSAGES, index.passageCount);
       yield { type: "stage", name: "answering questions", total: answered.length };
@@ -156,7 +163,7 @@ async function* measureParameters(
 async function measureRetrieval(
   model: ReAtt,
   index: TokenIndex,
-  { questions, lexical }: MeasuredSet,
+  { questions, lexical, reports }: MeasuredSet,
   signal: AbortSignal | undefined,
 ): Promise<Measurement> {
   const texts = questions.map(({ question }) => question);
@@ -174,22 +181,43 @@ async function measureRetrieval(
     unions.push({ union, relevant: await relevantAmong(questions[i]!, index, union.ordinals) });
   }
   const lambda = robustLambda(
-    unions,
+    divide(unions, reports).choosing,
     (ranking, { relevant }) => reciprocalRank(idsOf(ranking, lexical), (id) => relevant.has(id)),
     model.config.hybrid?.lambda,
   );
+  const ranks = retrieved.map((hits, i) =>
+    reciprocalRank(hits, (hit) => isRelevant(questions[i]!, hit)),
+  );
+  const hybridRanks = unions.map(({ union, relevant }) => {
+    const ids = idsOf(combineScores(union, lambda), lexical).slice(0, DEPTH);
+    return reciprocalRank(ids, (id) => relevant.has(id));
+  });
+  const [alone, both] = [divide(ranks, reports), divide(hybridRanks, reports)];
   return {
-    reciprocalRanks: retrieved.map((hits, i) =>
-      reciprocalRank(hits, (hit) => isRelevant(questions[i]!, hit)),
-    ),
-    hybrid: {
-      weights: { lambda, k1, b },
-      reciprocalRanks: unions.map(({ union, relevant }) => {
-        const ids = idsOf(combineScores(union, lambda), lexical).slice(0, DEPTH);
-        return reciprocalRank(ids, (id) => relevant.has(id));
-      }),
-    },
+    reciprocalRanks: alone.choosing,
+    hybrid: { weights: { lambda, k1, b }, reciprocalRanks: both.choosing },
+    ...(alone.reporting.length > 0 && {
+      reported: { reciprocalRanks: alone.reporting, hybrid: both.reporting },
+    }),
   };
+}
+
+/** Whether the model answers the held-out examples that have answers, from their passage. */
+async function measureReading(
+  model: ReAtt,
+  { questions, passages }: MeasuredSet,
+  signal: AbortSignal | undefined,
+): Promise<number[]> {
+  const byId = new Map(passages!.map((passage) => [passage.id, passage]));
+  const right: number[] = [];
+  for (const { question, answers = [], relevant } of questions) {
+    const passage = byId.get(relevant[0]!);
+    if (answers.length === 0 || !passage) continue;
+    const { answer } = await model.read(question, [passage], { minimumConfidence: 0, signal });
+    right.push(Number(exactMatch(answer, answers)));
+    if (right.length === READINGS) break;
+  }
+  return right;
 }
 
 /** The ids of the passages that are relevant, as far as some ordinals have them. */

@@ -4,6 +4,7 @@
  */
 
 import { containsAnswer } from "../../evaluation/answers.ts";
+import type { Measures } from "../../evaluation/measures.ts";
 import { type Bm25, buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import type { Ranking } from "../../retrieval/scoring/top-k.ts";
 import type { Passage } from "../../text/passage.ts";
@@ -21,8 +22,12 @@ export interface MeasuredSet extends Omit<MonitorSet, "passages"> {
   readonly passages: readonly Passage[] | undefined;
   /** BM25 over the passages, by their ordinals. */
   readonly lexical: Bm25;
-  /** The measures of BM25. */
+  /** Whether each question reports what the run brought, and chooses nothing. Of few, none does. */
+  readonly reports: readonly boolean[];
+  /** The measures of BM25 on the questions that choose. */
   readonly baseline: Baseline;
+  /** The same on those that report, or else on all. Undefined for dev questions. */
+  readonly reportedBaseline?: Measures | undefined;
 }
 
 /**
@@ -52,7 +57,8 @@ export async function openMeasuredSet(
     ),
   );
   const baseline = baselineOf(ranks);
-  return { questions, passages: undefined, every: schedule.steps, lexical, baseline };
+  const reports = questions.map(() => false);
+  return { questions, passages: undefined, every: schedule.steps, lexical, reports, baseline };
 }
 
 /**
@@ -68,8 +74,38 @@ export async function openMonitorSet(
   const ranks = set.questions.map(({ question, relevant }) =>
     reciprocalRank(idsOf(lexical.rank(question, DEPTH), lexical), (id) => relevant.includes(id)),
   );
-  return { ...set, lexical, baseline: baselineOf(ranks) };
+  const reports = reportingQuestions(set.questions);
+  const { choosing, reporting } = divide(ranks, reports);
+  const baseline = baselineOf(choosing);
+  const reportedBaseline =
+    reporting.length === 0 ? baseline.measures : measuresOf({ reciprocalRanks: reporting });
+  return { ...set, lexical, reports, baseline, reportedBaseline };
 }
+
+/** With fewer questions, half of them would choose little more than by chance. */
+const MIN_DIVIDED = 40;
+
+/** Every second question, of enough; those about one passage are on one side. */
+function reportingQuestions(questions: readonly MonitorQuestion[]): boolean[] {
+  if (questions.length < MIN_DIVIDED) return questions.map(() => false);
+  const sides = new Map<string, boolean>();
+  let groups = 0;
+  return questions.map(({ relevant }) => {
+    const known = relevant.map((id) => sides.get(id)).find((side) => side !== undefined);
+    const side = known ?? groups++ % 2 === 1;
+    for (const id of relevant) sides.set(id, side);
+    return side;
+  });
+}
+
+/** What belongs to the questions that choose, and to those that report. */
+export const divide = <T>(
+  all: readonly T[],
+  reports: readonly boolean[],
+): { choosing: T[]; reporting: T[] } => ({
+  choosing: all.filter((_, i) => !reports[i]),
+  reporting: all.filter((_, i) => reports[i]),
+});
 
 const baselineOf = (reciprocalRanks: readonly number[]): Baseline => ({
   name: "BM25",

@@ -1,6 +1,7 @@
 /**
  * The measurements of a run, and what follows from them: which model is kept, and whether training
- * goes on. In the paper, a RAG model trained end to end fell to an nDCG@10 of 0 on BioASQ (ReAtt,
+ * goes on. Of held-out examples, one half chooses; verdict.ts reports what the other half says. In
+ * the paper, a RAG model trained end to end fell to an nDCG@10 of 0 on BioASQ (ReAtt,
  * section 6).
  */
 
@@ -32,6 +33,19 @@ export interface Measurement extends QuestionMeasures {
     readonly reciprocalRanks: readonly number[];
     readonly weights: HybridWeights;
   };
+  /** Of the held-out examples that choose nothing; undefined if all choose. */
+  readonly reported?: ReportedRanks | undefined;
+  /**
+   * Whether the answer from the relevant passage is right, of held-out examples with answers. Of
+   * runs that train what reads.
+   */
+  readonly reading?: readonly number[] | undefined;
+}
+
+/** Reciprocal ranks of the model alone and of hybrid search. */
+export interface ReportedRanks {
+  readonly reciprocalRanks: readonly number[];
+  readonly hybrid: readonly number[];
 }
 
 export interface MeasurementRecord extends Measurement {
@@ -66,7 +80,7 @@ export function measuresOf({ reciprocalRanks, exactMatch, f1 }: QuestionMeasures
  * answer without a relevant passage. The start is kept while there is no other.
  *
  * Else it is that of highest mean reciprocal rank, of equal ones the last, if it is clearly better
- * than the start. The start is the first record or the last that was taken. With d_i the gain of
+ * than the start, and does not read clearly worse. The start is the first record or the last that was taken. With d_i the gain of
  * reciprocal rank of question i, and n questions, clearly better means
  *
  *     mean(d) > sd(d) / sqrt(n)
@@ -82,8 +96,14 @@ export function bestOf<Record extends MeasurementRecord>(records: readonly Recor
   const later = records.slice(first + 1);
   if (start.exactMatch)
     return later.reduce(better(["exactMatch", "recall@1", "f1"]), later[0] ?? start);
-  return later.filter((record) => gainOf(start, record) > 1).reduce(better(["mrr"]), start);
+  return later
+    .filter((record) => gainOf(start, record) > 1 && !readsWorse(start, record))
+    .reduce(better(["mrr"]), start);
 }
+
+/** Whether exact match fell by more than two standard errors. */
+const readsWorse = (start: Measurement, { reading }: Measurement): boolean =>
+  reading !== undefined && meanInErrors(reading, start.reading!) > SIGNIFICANT_ERRORS;
 
 /** The better of two records: each measure decides if those before it are equal. */
 const better =
@@ -98,8 +118,12 @@ const better =
  * The mean gain of reciprocal rank from one record to another, in standard errors. Infinite for a
  * gain that is the same for all questions, 0 for no change.
  */
-export function gainOf(from: QuestionMeasures, to: QuestionMeasures): number {
-  const gains = to.reciprocalRanks.map((value, i) => value - from.reciprocalRanks[i]!);
+export const gainOf = (from: QuestionMeasures, to: QuestionMeasures): number =>
+  meanInErrors(from.reciprocalRanks, to.reciprocalRanks);
+
+/** The mean of `to - from` in its standard errors. */
+function meanInErrors(from: readonly number[], to: readonly number[]): number {
+  const gains = to.map((value, i) => value - from[i]!);
   const gain = mean(gains);
   const squares = gains.reduce((sum, value) => sum + (value - gain) ** 2, 0);
   if (gain === 0) return 0;
@@ -130,71 +154,6 @@ export function fallOf(records: readonly MeasurementRecord[]): string | undefine
     : undefined;
 }
 
-/** What held-out examples say of a run. */
-export interface MonitorOutcome {
-  /** The measure before the run. */
-  readonly before: Measures;
-  /** Of the saved model, which is that of `step`. */
-  readonly after: Measures;
-  /** BM25 on the same questions and passages. */
-  readonly bm25: Measures;
-  /** Hybrid search. The weights of each model were tuned on the same questions. */
-  readonly hybrid: {
-    readonly before: Measures;
-    readonly after: Measures;
-    readonly weights: HybridWeights;
-  };
-  /** The step whose weights are kept. */
-  readonly step: number;
-  /** Whether the saved model is one that was taken without a gain: see `bestOf`. Default: false. */
-  readonly taken?: boolean | undefined;
-  /** Number of questions. */
-  readonly questions: number;
-}
-
-/** @param bm25 the measures of BM25 */
-export function outcomeOf(records: readonly MeasurementRecord[], bm25: Measures): MonitorOutcome {
-  const first = records[0]!;
-  const best = bestOf(records);
-  return {
-    before: measuresOf(first),
-    after: measuresOf(best),
-    bm25,
-    hybrid: {
-      before: measuresOf(first.hybrid),
-      after: measuresOf(best.hybrid),
-      weights: best.hybrid.weights,
-    },
-    step: best.step,
-    ...(best.taken && { taken: true }),
-    questions: first.reciprocalRanks.length,
-  };
-}
-
-/**
- * What a run brought, in a line: `R@1 25 → 41 of 200 held-out examples`, with hybrid search and
- * BM25 beside it; or that the original model was kept; or that training brought nothing beyond the
- * token weights.
- */
-export function verdictOf({
-  monitor,
-  step: trained,
-}: {
-  readonly monitor?: MonitorOutcome | undefined;
-  readonly step: number;
-}): string {
-  if (!monitor)
-    return "no verdict: too few examples to hold some out; compare with reatt benchmark";
-  const { before, after, hybrid, bm25, questions, step, taken } = monitor;
-  const found = (measures: Measures): number => Math.round(measures["recall@1"]! * questions);
-  const of = `of ${questions} held-out examples`;
-  const reason = trained === 0 ? "no time was left to train" : "no gain";
-  if (step === 0) return `${reason}, model unchanged: R@1 ${found(before)} ${of}`;
-  const beside = `hybrid ${found(hybrid.before)} → ${found(hybrid.after)}, BM25 ${found(bm25)}`;
-  const change = `R@1 ${found(before)} → ${found(after)} ${of}; ${beside}`;
-  return taken ? `no gain from training, token weights counted: ${change}` : change;
-}
-
 const fileOf = (out: string): string => join(out, "checkpoint", "measurements.json");
 const numbers = z.array(z.number());
 const weights = z.object({ lambda: z.number(), k1: z.number(), b: z.number() });
@@ -206,6 +165,8 @@ const description = z.array(
     hybrid: z.object({ weights, reciprocalRanks: numbers }),
     exactMatch: numbers.optional(),
     f1: numbers.optional(),
+    reported: z.object({ reciprocalRanks: numbers, hybrid: numbers }).optional(),
+    reading: numbers.optional(),
     taken: z.boolean().optional(),
   }),
 );

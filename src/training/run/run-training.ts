@@ -28,17 +28,10 @@ import {
 import { modelCandidates, withCurrentModel } from "./current-model.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
 import { measure, tryTokenWeights } from "./measure.ts";
-import { type MeasuredSet, openMeasuredSet } from "./measured-set.ts";
+import { divide, type MeasuredSet, openMeasuredSet } from "./measured-set.ts";
 import { saveModel, startingParameters } from "./parameters.ts";
-import {
-  bestOf,
-  type MeasurementRecord,
-  measuresOf,
-  outcomeOf,
-  readRecords,
-  verdictOf,
-} from "./records.ts";
-import { planOf, type Run } from "./run.ts";
+import { bestOf, type MeasurementRecord, measuresOf, readRecords } from "./records.ts";
+import { changesReading, planOf, type Run } from "./run.ts";
 import { openRunLog, type RunDescription } from "./run-log.ts";
 import {
   divergedLoss,
@@ -52,6 +45,7 @@ import {
 import { learningRateAt } from "./schedule.ts";
 import { iterationStage, type Stage } from "./stages.ts";
 import { fitToTime, type TimeBudget, timeStep } from "./time-budget.ts";
+import { outcomeOf, verdictOf } from "./verdict.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */
 const CHECKPOINT_SECONDS = 300;
@@ -121,7 +115,7 @@ const SELECTIONS = {
     rule: "the highest exact match; of equal ones the higher R@1, then F1",
   },
   heldOut: {
-    what: "held-out examples",
+    what: "held-out examples that choose",
     rule:
       "the highest mean reciprocal rank (MRR) among the steps that are better than the start by " +
       "more than a standard error, or else the start",
@@ -138,7 +132,7 @@ function describeRun(
   const kind = data.kind ?? `Training of ${modelTitle(model)}`;
   if (!set) return { kind };
   const selection = {
-    questions: set.questions.length,
+    questions: divide(set.questions, set.reports).choosing.length,
     ...SELECTIONS[set.passages ? "heldOut" : "dev"],
   };
   const keptStep = records.length > 0 ? bestOf(records).step : undefined;
@@ -297,7 +291,9 @@ async function finalise(state: RunState): Promise<TrainingResult> {
   const reason = failure ? `: ${failure}` : "";
   const status = `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`;
   const isMonitored = set?.passages !== undefined && records.length > 0;
-  const outcome = isMonitored ? outcomeOf(records, set.baseline.measures) : undefined;
+  const outcome = isMonitored
+    ? outcomeOf(records, set.reportedBaseline!, changesReading(run))
+    : undefined;
   const isOver = complete || failure !== undefined;
   // No gain: the model is the given one, not one that was read and written again.
   if (isOver && outcome?.step === 0 && !run.changesVectors && (await hasWeights(run.model)))

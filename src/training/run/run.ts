@@ -5,6 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { checkPositions, type ModelConfig, retrievalHead } from "../../model/config.ts";
+import { readingNames } from "../../model/parameter-names.ts";
 import { type Resolved, valuesOf } from "../../options/option.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { checkCandidateCount } from "../examples/candidates.ts";
@@ -120,6 +121,12 @@ const isHeadLearned = (
   { retrievalAttention: { pooling } }: ModelConfig,
 ): boolean =>
   hasWeights && !namesHead && pooling === undefined && (part === "all" || part === "retrieval");
+
+/** Whether the run trains weights that reading given passages depends on. */
+export function changesReading({ config, trained }: Run): boolean {
+  const read = readingNames(config);
+  return [...trained.names].some((name) => read.has(name));
+}
 
 /** The run with another number of steps. */
 export const withSteps = <R extends Run>(run: R, steps: number): R => ({

@@ -115,7 +115,10 @@ async function tryWeights(name: string, weights: Float32Array, before?: readonly
     step: 0,
     durations: DURATIONS,
     log: { evaluation: async () => {} },
-    run: { out, model, config, batch: { maxPassageTokens: 60 }, device: {} },
+    run: {
+      ...{ out, model, config, batch: { maxPassageTokens: 60 }, device: {} },
+      trained: { names: new Set() },
+    },
     engine: {
       parameters: async () => states,
       restart: async (values: ReadonlyMap<string, Float32Array>) => restarted.push(values),

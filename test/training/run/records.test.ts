@@ -4,7 +4,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type Bm25, buildBm25, DEFAULT_PARAMETERS } from "../../../src/retrieval/bm25/bm25.ts";
 import type { Passage } from "../../../src/text/passage.ts";
-import { openMonitorSet } from "../../../src/training/run/measured-set.ts";
+import { divide, openMonitorSet } from "../../../src/training/run/measured-set.ts";
 import {
   bestOf,
   fallOf,
@@ -12,9 +12,8 @@ import {
   isBelow,
   type MeasurementRecord,
   measuresOf,
-  outcomeOf,
-  verdictOf,
 } from "../../../src/training/run/records.ts";
+import { type MonitorOutcome, outcomeOf, verdictOf } from "../../../src/training/run/verdict.ts";
 import { naiveScores } from "../../retrieval/bm25/naive.ts";
 import { assertNear } from "../../support/arrays.ts";
 
@@ -22,6 +21,7 @@ const record = (step: number, reciprocalRanks: readonly number[]): MeasurementRe
   step,
   reciprocalRanks,
   hybrid: { reciprocalRanks, weights: { lambda: 1, k1: 0.9, b: 0.4 } },
+  reported: { reciprocalRanks, hybrid: reciprocalRanks },
 });
 const all = (value: number, count = 20) => Array<number>(count).fill(value);
 
@@ -75,25 +75,72 @@ test("a model that was taken is the start of what follows", () => {
   const taken = { ...record(1, all(0.4)), taken: true };
   assert.is(bestOf([record(0, all(0.5)), taken]).step, 1);
   assert.is(bestOf([record(0, all(0.5)), taken, record(5, all(0.45))]).step, 5);
-  assert.is(outcomeOf([record(0, all(0.5)), taken], { mrr: 0.6 }).taken, true);
-  assert.is(outcomeOf([taken, record(5, all(0.45))], { mrr: 0.6 }).taken, undefined);
+  assert.is(outcomeOf([record(0, all(0.5)), taken], { mrr: 0.6 }, false).taken, true);
+  assert.is(outcomeOf([taken, record(5, all(0.45))], { mrr: 0.6 }, false).taken, undefined);
 });
 
-test("the outcome is that of the model that was kept", () => {
-  const records = [record(0, all(0.5)), record(5, all(1)), record(10, all(0.2))];
-  const { before, after, bm25, step, questions } = outcomeOf(records, { mrr: 0.6 });
-  assert.equal([before.mrr, after.mrr, bm25.mrr, step], [0.5, 1, 0.6, 5]);
-  assert.is(questions, 20);
+test("a model that reads clearly worse is not kept, however well it retrieves", () => {
+  const reads = (step: number, rank: number, right: number) => ({
+    ...record(step, all(rank)),
+    reading: [...all(1, right), ...all(0, 20 - right)],
+  });
+  // 8 of 20 lost: 0.4 with a standard error of 0.11; 1 of 20: 0.05 with one of 0.05
+  assert.is(bestOf([reads(0, 0.5, 16), reads(5, 1, 8)]).step, 0);
+  assert.is(bestOf([reads(0, 0.5, 16), reads(5, 1, 15)]).step, 5);
+});
+
+test("the outcome is that of the model that was kept, by the examples that chose nothing", () => {
+  const withReported = (step: number, rank: number, reported: readonly number[]) => ({
+    ...record(step, all(rank)),
+    reported: { reciprocalRanks: reported, hybrid: reported },
+  });
+  const records = [
+    withReported(0, 0.5, [1, 0.5, 0, 1]),
+    withReported(5, 1, [1, 1, 0.5, 0.5]), // kept
+    withReported(10, 0.2, all(1, 4)),
+  ];
+  const { before, after, gain, bm25, step, questions } = outcomeOf(records, { mrr: 0.6 }, false);
+  assert.equal([before.mrr, after.mrr, bm25.mrr, step], [2.5 / 4, 3 / 4, 0.6, 5]);
+  assert.is(questions, 4);
+  // The gains are 0, 0.5, 0.5 and -0.5. Of 256 equally likely samples the mean of 1 is -0.5 and of
+  // 9 at most -0.375: 3.5 %. So the interval begins at -0.25 or above it, and ends at 0.5.
+  assertNear([gain.difference], [0.125], 1e-12);
+  assert.ok(gain.interval[0] >= -0.375 && gain.interval[0] <= -0.25, `${gain.interval}`);
+  assert.is(gain.interval[1], 0.5);
+});
+
+test("where all examples chose the model, they report too, and the verdict says so", () => {
+  const { reported: _, ...before } = record(0, all(0.5));
+  const { reported: __, ...after } = record(5, all(1));
+  const monitor = outcomeOf([before, after], { "recall@1": 0.5 }, false);
+  assert.equal([monitor.step, monitor.questions, monitor.after.mrr], [5, 20, 1]);
+  assert.match(
+    verdictOf({ monitor, step: 5 }),
+    /^gain: R@1 0 → 20 of 20 held-out examples, which chose the model too, MRR \+50\.0 points/,
+  );
 });
 
 test("the outcome has hybrid search before and after, with the weights of the kept model", () => {
   const withHybrid = (step: number, rank: number, both: number, lambda: number) => ({
     ...record(step, all(rank)),
-    hybrid: { reciprocalRanks: all(both), weights: { lambda, k1: 0.9, b: 0.4 } },
+    hybrid: { reciprocalRanks: all(0), weights: { lambda, k1: 0.9, b: 0.4 } },
+    reported: { reciprocalRanks: all(rank), hybrid: all(both) },
   });
   const records = [withHybrid(0, 0.5, 0.5, 1), withHybrid(5, 1, 0.75, 2), withHybrid(9, 0.2, 1, 3)];
-  const { hybrid } = outcomeOf(records, { mrr: 0.6 });
-  assert.equal([hybrid!.before.mrr, hybrid!.after.mrr, hybrid!.weights.lambda], [0.5, 0.75, 2]);
+  const { hybrid } = outcomeOf(records, { mrr: 0.6 }, false);
+  assert.equal([hybrid.before.mrr, hybrid.after.mrr, hybrid.weights.lambda], [0.5, 0.75, 2]);
+  assert.equal(hybrid.gain, { difference: 0.25, interval: [0.25, 0.25] });
+});
+
+test("the outcome says what became of reading", () => {
+  const reads = (step: number, right: readonly number[]) => ({
+    ...record(step, all(step === 0 ? 0.5 : 1)),
+    reading: right,
+  });
+  const records = [reads(0, [1, 0, 0]), reads(5, [1, 1, 0])];
+  assert.equal(outcomeOf(records, {}, true).reading, { before: 1, after: 2, questions: 3 });
+  assert.is(outcomeOf([record(0, all(1))], {}, false).reading, "unchanged");
+  assert.is(outcomeOf([record(0, all(1))], {}, true).reading, undefined);
 });
 
 test("a clear loss against another record is below it, and one that chance explains is not", () => {
@@ -130,7 +177,8 @@ test("BM25 of the monitor scores its own texts with the statistics of the corpus
     { question: "Oslo", relevant: ["a"] },
   ];
   const bm25 = (): Promise<Bm25> => buildBm25(corpus);
-  const { lexical, baseline } = await openMonitorSet({ questions, passages, every: 5 }, { bm25 });
+  const set = await openMonitorSet({ questions, passages, every: 5 }, { bm25 });
+  const { lexical, baseline, reportedBaseline, reports } = set;
   const { k1, b: normalisation } = DEFAULT_PARAMETERS;
   const naive = naiveScores(passages, "harbour trains", k1, normalisation, corpus);
   const [a, b] = [naive.get("a")!, naive.get("b")!];
@@ -140,6 +188,8 @@ test("BM25 of the monitor scores its own texts with the statistics of the corpus
   assert.equal(lexical.search("harbour trains", 1)[0]!.id, "a");
   assertNear([...lexical.score("harbour trains", [0, 1])], [b, a], 1e-12);
   assert.equal(lexical.search("Oslo", 10), [], "the removed sentence is not searched");
+  assert.equal(reports, [false, false, false]); // too few to divide
+  assert.equal(reportedBaseline, baseline.measures);
   assert.equal(baseline.measures, {
     mrr: 2 / 3,
     "recall@1": 2 / 3,
@@ -148,26 +198,74 @@ test("BM25 of the monitor scores its own texts with the statistics of the corpus
   });
 });
 
+test("every second of many examples reports, and those about one passage are on one side", async () => {
+  const passages = Array.from({ length: 30 }, (_, i) => ({
+    id: `p${i}`,
+    title: "",
+    text: `word${i}`,
+  }));
+  // two questions about each passage; the second one names a word that is not in it
+  const questions = passages.flatMap(({ id }, i) => [
+    { question: `word${i}`, relevant: [id] },
+    { question: "nothing", relevant: [id] },
+  ]);
+  const bm25 = (): Promise<Bm25> => buildBm25(passages);
+  const set = await openMonitorSet({ questions, passages, every: 5 }, { bm25 });
+  const { choosing, reporting } = divide(questions, set.reports);
+  assert.equal([choosing.length, reporting.length], [30, 30]);
+  const chosen = new Set(choosing.map(({ relevant }) => relevant[0]));
+  assert.not(reporting.some(({ relevant }) => chosen.has(relevant[0])));
+  assert.equal([set.baseline.measures.mrr, set.reportedBaseline!.mrr], [0.5, 0.5]);
+});
+
 const measures = (share: number) => ({ mrr: share, "recall@1": share });
-const monitor = {
+const monitor: MonitorOutcome = {
   before: measures(25 / 200),
   after: measures(41 / 200),
+  gain: { difference: 0.08, interval: [0.031, 0.1294] },
   bm25: measures(0.25),
   hybrid: {
     before: measures(0.3),
     after: measures(0.35),
+    gain: { difference: 0.05, interval: [-0.004, 0.1] },
     weights: { lambda: 1, k1: 0.9, b: 0.4 },
   },
+  reading: "unchanged",
   step: 60,
   questions: 200,
+  choseToo: false,
 };
+const FOUND =
+  "R@1 25 → 41 of 200 held-out examples, MRR +8.0 points (95 % interval +3.1 to +12.9); " +
+  "hybrid 60 → 70, +5.0 (−0.4 to +10.0); BM25 50; reading unchanged";
 
-test("the verdict has the examples with the right passage first, before and after", () => {
-  const found = "R@1 25 → 41 of 200 held-out examples; hybrid 60 → 70, BM25 50";
-  assert.is(verdictOf({ monitor, step: 90 }), found);
+test("the verdict has the examples with the right passage first, and the interval of the gain", () => {
+  assert.is(verdictOf({ monitor, step: 90 }), `gain: ${FOUND}`);
   assert.is(
     verdictOf({ monitor: { ...monitor, step: 1, taken: true }, step: 90 }),
-    `no gain from training, token weights counted: ${found}`,
+    `no gain from training, token weights counted: ${FOUND}`,
+  );
+  const reading = { before: 30, after: 29, questions: 60 };
+  assert.match(
+    verdictOf({ monitor: { ...monitor, reading }, step: 90 }),
+    /; right answers from the right passage 30 → 29 of 60$/,
+  );
+});
+
+test("the verdict is a gain or a loss only beyond chance", () => {
+  const within = (low: number, high: number): string =>
+    verdictOf({ monitor: { ...monitor, gain: { difference: 0, interval: [low, high] } }, step: 9 });
+  assert.match(within(-0.01, 0.2), /^no clear gain: /);
+  assert.match(within(0, 0.2), /^no clear gain: /);
+  assert.match(within(0.01, 0.2), /^gain: /);
+  assert.match(within(-0.2, -0.01), /^loss: /);
+});
+
+test("the verdict says when the examples are too easy to show a gain", () => {
+  const easy = { ...monitor, before: measures(0.96) };
+  assert.match(
+    verdictOf({ monitor: easy, step: 90 }),
+    /; 192 were first before, so these examples can show hardly any gain$/,
   );
 });
 
