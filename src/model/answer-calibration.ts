@@ -114,7 +114,7 @@ const term = z.strictObject(
   "{ weight, curvature, mean, deviation }",
 );
 
-/** `answer_calibration` of `config.json`. */
+/** `calibration` of `config.json`; of a T5, `answer_calibration`. */
 export const AnswerCalibrationFile = z.strictObject(
   {
     intercept: value,

@@ -48,7 +48,7 @@ export interface HybridScale {
 const value = z.number("a number");
 const curve = { intercept: value, best: value, behind: number({ above: 0 }) };
 
-/** `score_calibration` of `config.json`. */
+/** `scoreCalibration` of `config.json`; of a T5, `score_calibration`. */
 export const ScoreCalibrationFile = z.strictObject(
   {
     similarity: z.strictObject(curve, "{ intercept, best, behind }"),

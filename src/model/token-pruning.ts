@@ -15,7 +15,7 @@ export const PRUNING_SHARES: readonly number[] = Array.from(
   (_, i) => 0.25 + i / 20,
 );
 
-/** `token_pruning` of `config.json`. */
+/** `pruning` of `config.json`; of a T5, `token_pruning`. */
 export interface TokenPruning {
   /** The logit of a token is `weights . features`: [headSize + 3], the last is the intercept. */
   readonly weights: readonly number[];

@@ -288,7 +288,7 @@ export const ANSWER_OPTIONS = {
   /**
    * Whether every answer is a quotation of a passage that was read, or of its title. It neither
    * begins nor ends inside a word, a number or an address. Default: what the model stores
-   * (`answer_extractive`), else false.
+   * (`extractive`), else false.
    */
   extractive: option(flag().optional(), {
     help: "write only what stands in a passage",

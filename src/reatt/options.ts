@@ -91,7 +91,7 @@ export interface RerankOptions extends Given<typeof SIGNAL>, Given<typeof RERANK
 /** Options of `answer`. Passages are as long as in the index; longer ones are read in windows. */
 export const ANSWER = {
   ...RETRIEVE_OPTIONS,
-  /** Number of passages to read. Default: that of the model (`answer_passages`), else 10. */
+  /** Number of passages to read. Default: that of the model (`answerPassages`), else 10. */
   topK: RETRIEVE_OPTIONS.topK.unwrap().optional(),
   ...ANSWER_OPTIONS,
   onText: READ_OPTIONS.onText,

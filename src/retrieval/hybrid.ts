@@ -63,7 +63,7 @@ export function chooseHybrid(
   if (stored || choice === undefined) return stored;
   throw new InputError({
     where: `${folder}: hybrid search`,
-    expected: "weights in config.json (retrieval_hybrid)",
+    expected: "weights in config.json (hybrid; of a T5, retrieval_hybrid)",
     got: "none",
     remedy: "reatt adapt stores them; or give the lambda that reatt benchmark --tune finds",
   });

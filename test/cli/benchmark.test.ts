@@ -100,9 +100,7 @@ test("a table without --json, with a third line if the model stores weights", as
   );
   const plain = join(folder, "plain");
   await cp(MODEL, plain, { recursive: true });
-  const { retrieval_hybrid: _, ...config } = JSON.parse(
-    await readFile(join(MODEL, "config.json"), "utf8"),
-  );
+  const { hybrid: _, ...config } = JSON.parse(await readFile(join(MODEL, "config.json"), "utf8"));
   await writeFile(join(plain, "config.json"), JSON.stringify(config));
   const two = (await benchmark(folder, "--model", plain)).trimEnd().split("\n");
   assert.equal(
