@@ -31,7 +31,7 @@ def arguments():
     p.add_argument("--gte", default="runs/gte-small", help="gte-small as safetensors, weights named as in BertModel")
     p.add_argument("--pieces", default="runs/reatt-mini/tokenizer/pieces.json")
     p.add_argument("--out", default="runs/reatt-mini/third")
-    p.add_argument("--steps", type=int, default=4800)
+    p.add_argument("--steps", type=int, default=2200)
     p.add_argument("--questions", type=int, default=32)
     p.add_argument("--learning-rate", type=float, default=2.5e-4)
     p.add_argument("--decay", type=float, default=0.35, help="share of the steps, at the end, in which the rate falls")
