@@ -90,10 +90,15 @@ for (const entry of COMMANDS) {
   const options = Object.entries(definition.options).filter(
     ([, schema]) => infoOf(schema).flag !== false,
   );
+  /** A store takes the place of a folder. */
+  const isReplaced = (name: string, by: string): boolean =>
+    by === "store" && name === ("out" in definition.options ? "out" : "index");
   /** Values for the required options, except for one. */
   const needed = (except: string): string[] =>
     options.flatMap(([name, schema]) =>
-      name !== except && isRequired(schema) ? [`--${flagOf(name)}`, sampleOf(schema)[0]] : [],
+      name !== except && !isReplaced(name, except) && isRequired(schema)
+        ? [`--${flagOf(name)}`, sampleOf(schema)[0]]
+        : [],
     );
   const received = (name: string, ...args: string[]) =>
     receive(entry, definition, ...needed(name), ...args);
@@ -120,7 +125,7 @@ for (const entry of COMMANDS) {
       else await fails(/given twice/, name, ...args, ...args);
       if (!isRequired(schema))
         assert.equal(
-          (await received(name)).values![name],
+          (await receive(entry, definition, ...needed(""))).values![name],
           definition.takesFile ? undefined : defaultOf(schema), // the library has the defaults
         );
       else await fails(new RegExp(`${own} .* is missing`), name);
