@@ -1,6 +1,6 @@
 /**
- * Asks the questions of collections with and without an answer in the index, and keeps what the model
- * says of its answers.
+ * Asks the questions of collections with and without an answer in the index, and keeps what the
+ * model says of its answers.
  *
  * A collection NAME is `NAME-corpus.jsonl` and `NAME.jsonl` in a folder. Its questions are asked in
  * an index of its passages:

@@ -4,8 +4,8 @@
  *
  *     npx tsx recipes/reatt-mini/calibrate.ts --model DIR --held-out DIR --out DIR
  *
- * The questions are those of `held-out/` of make-reading-data.ts, which nothing is trained on, asked
- * as in asked.ts.
+ * The questions are those of `held-out/` of make-reading-data.ts, which nothing is trained on. They
+ * are asked as in asked.ts.
  */
 
 import { parseArgs } from "node:util";

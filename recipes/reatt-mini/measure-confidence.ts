@@ -4,8 +4,8 @@
  *
  *     npx tsx recipes/reatt-mini/measure-confidence.ts --collection DIR/NAME [--every N]
  *
- * DIR has NAME-corpus.jsonl and NAME.jsonl. Prints a row for each kind of questions, and the measures
- * of all together.
+ * DIR has NAME-corpus.jsonl and NAME.jsonl. Prints a row for each kind of questions, and the
+ * measures of all together.
  */
 
 import { basename, dirname } from "node:path";
@@ -29,7 +29,10 @@ const percent = (share: number): string => (100 * share).toFixed(1);
 const share = (some: readonly unknown[], all: readonly unknown[]): string =>
   `${some.length} of ${all.length} (${percent(some.length / all.length)} %)`;
 
-/** The probability that a question with an answer has more confidence than one without; ties count half. */
+/**
+ * The probability that a question with an answer has more confidence than one without; ties count
+ * half.
+ */
 function auroc(withAnswer: readonly Asked[], without: readonly Asked[]): number {
   const won = withAnswer.flatMap(({ confidence: a }) =>
     without.map(({ confidence: b }): number => (a > b ? 1 : a === b ? 0.5 : 0)),

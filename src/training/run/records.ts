@@ -80,8 +80,9 @@ export function measuresOf({ reciprocalRanks, exactMatch, f1 }: QuestionMeasures
  * answer without a relevant passage. The start is kept while there is no other.
  *
  * Else it is that of highest mean reciprocal rank, of equal ones the last, if it is clearly better
- * than the start, and does not read clearly worse. The start is the first record or the last that was taken. With d_i the gain of
- * reciprocal rank of question i, and n questions, clearly better means
+ * than the start, and does not read clearly worse. The start is the first record or the last that
+ * was taken. With d_i the gain of reciprocal rank of question i, and n questions, clearly better
+ * means
  *
  *     mean(d) > sd(d) / sqrt(n)
  *

@@ -1,6 +1,7 @@
 /**
- * What a run brought, by the held-out examples that chose nothing (of few, by all): before and after, with intervals,
- * and a line in words. The line is the same in the report, the card, the record and the terminal.
+ * What a run brought, by the held-out examples that chose nothing (of few, by all): before and
+ * after, with intervals, and a line in words. The line is the same in the report, the card, the
+ * record and the terminal.
  */
 
 import type { Measures } from "../../evaluation/measures.ts";
@@ -11,6 +12,7 @@ import { bestOf, type MeasurementRecord, measuresOf, type ReportedRanks } from "
 
 /** A difference of mean reciprocal ranks over the same questions. */
 export interface Gain {
+  /** After minus before, from -1 to 1. */
   readonly difference: number;
   /** The 95 % interval, by 10,000 bootstrap samples of the questions. */
   readonly interval: Interval;
@@ -18,8 +20,11 @@ export interface Gain {
 
 /** Right answers from the relevant passage, among `questions`. */
 export interface ReadingOutcome {
+  /** Right answers of the given model. */
   readonly before: number;
+  /** Right answers of the saved model. */
   readonly after: number;
+  /** Number of examples with answers that were read. */
   readonly questions: number;
 }
 
