@@ -301,7 +301,7 @@ testPage("a question has an address: shared, back, forward and reloaded", () =>
     await page.waitForSelector("#passages li");
     assert.is(new URL(page.url()).searchParams.get("where"), 'lang = "en"');
     await page.goBack();
-    await page.waitForFunction("document.querySelector('#answer').textContent === 'James Watt'");
+    await page.locator("#answer", { hasText: /^James Watt$/ }).waitFor();
     assert.equal(
       [await page.inputValue("#question"), await page.inputValue("#where")],
       [QUESTION, ""],
@@ -440,7 +440,7 @@ testPage("a filter is put together from the fields and values of the index", () 
     await page.selectOption("#field", HOSTILE); // a name in quotes, with quotes inside
     await page.fill("#value", HOSTILE);
     await page.click("#add");
-    await page.waitForFunction("document.querySelectorAll('#passages > li').length === 1");
+    await page.locator("#passages > li:only-child").waitFor();
     assert.equal(await texts(page, "#passages h3"), [PASSAGES[2]!.title]);
   }),
 );
@@ -507,8 +507,7 @@ testPage("the page works under a prefix", async () => {
     assert.equal(await texts(page, "#answer"), ["James Watt"]);
     assert.ok(page.url().startsWith(`${origin}/docs/?q=Who`));
     await page.click("#home");
-    await page.waitForFunction("location.search === ''");
-    assert.is(page.url(), `${origin}/docs/`);
+    await page.waitForURL(`${origin}/docs/`);
   }).finally(() => proxy.close());
 });
 
