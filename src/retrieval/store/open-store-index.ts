@@ -22,7 +22,7 @@ export interface OpenCollection {
 
 export type CollectionOptions = Pick<
   Resolved<typeof OPEN_OPTIONS>,
-  "memoryLimit" | "threads" | "candidates"
+  "linkBase" | "memoryLimit" | "threads" | "candidates"
 >;
 
 /** What is in the collection of a store now. */
@@ -34,9 +34,10 @@ export async function openCollection(store: Store, generation = 1): Promise<Open
 /** The index of an open collection. */
 export async function generationOf(
   { store, properties, statistics, generation }: OpenCollection,
-  { memoryLimit, threads, candidates }: CollectionOptions,
+  { linkBase, memoryLimit, threads, candidates }: CollectionOptions,
 ): Promise<{ readonly generation: IndexGeneration; release(): Promise<void> }> {
-  const { header, codec } = properties;
+  const { codec } = properties;
+  const header = { ...properties.header, ...(linkBase !== undefined && { linkBase }) };
   const passages = openStoredPassages(store, properties, statistics, memoryLimit);
   const filters = storeFilters(store, passages);
   const scorer = openPassageScorer(passages, threads);

@@ -6,6 +6,10 @@ import type { Passage } from "../../text/passage.ts";
 /** What the client says about a connection, where the server has no code. */
 const LOST = /terminated|timeout|not queryable|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH/i;
 
+/** What it says about a password that it needs, and about encryption. */
+const NO_PASSWORD = /^SASL: .*client password must be/;
+const UNENCRYPTED = /\bSSL\b|certificate|ERR_SSL_|ERR_TLS_/i;
+
 type Described = Pick<Problem, "expected" | "remedy" | "code">;
 
 const AWAY: Described = {
@@ -14,16 +18,21 @@ const AWAY: Described = {
   remedy: "start it, or check the address and the network",
 };
 
+const REFUSED: Described = {
+  code: "ERR_REATT_NO_PERMISSION",
+  expected: "the user and the password of the database",
+  remedy: "set PGPASSWORD, or name another user in the address",
+};
+
+const OTHER_ENCRYPTION: Described = {
+  code: "ERR_REATT_BAD_OPTION",
+  expected: "a server with the encryption and the certificate that sslmode asks for",
+  remedy: "correct sslmode or sslrootcert in the address, or the server",
+};
+
 /** By the first characters of the SQLSTATE, the longest first. */
 const BY_STATE: readonly (readonly [prefix: string, Described])[] = [
-  [
-    "28",
-    {
-      code: "ERR_REATT_NO_PERMISSION",
-      expected: "the user and the password of the database",
-      remedy: "set PGPASSWORD, or name another user in the address",
-    },
-  ],
+  ["28", REFUSED],
   [
     "42501",
     {
@@ -113,9 +122,16 @@ export function postgresError(error: unknown, where: string): unknown {
 function describe(error: Error): Described | undefined {
   const { code, severity } = error as Error & { code?: string; severity?: string };
   if (code === undefined || severity === undefined)
-    return LOST.test(`${code ?? ""} ${messageOf(error)}`) ? AWAY : undefined;
+    return describeOfClient(`${code ?? ""} ${messageOf(error)}`.trim());
   if (code === "22021" || code === "22P05") return UNSTORABLE;
   return BY_STATE.find(([prefix]) => code.startsWith(prefix))?.[1] ?? OTHER;
+}
+
+/** @param said the code, if there is one, and the message */
+function describeOfClient(said: string): Described | undefined {
+  if (NO_PASSWORD.test(said)) return REFUSED;
+  if (LOST.test(said)) return AWAY;
+  return UNENCRYPTED.test(said) ? OTHER_ENCRYPTION : undefined;
 }
 
 /** The message; a connection that failed at several addresses has one for each. */

@@ -171,10 +171,10 @@ export async function openPostgres(url: URL): Promise<Store> {
   return store;
 }
 
-/** Of the addresses that were opened: an open index has its address without the password. */
-const PASSWORDS = new Map<string, string>();
+/** Of the addresses that were opened: an open index has its address without these parts. */
+const HIDDEN_PARTS = new Map<string, { readonly password: string; readonly search: string }>();
 
-/** What the client needs, the schema in SQL, and the address without a password. */
+/** What the client needs, the schema in SQL, and the address without password and parameters. */
 function parseAddress(url: URL): {
   readonly server: string;
   readonly schema: string;
@@ -187,8 +187,11 @@ function parseAddress(url: URL): {
   const name = checkCollection(others.length > 0 ? "" : collection, shown.href);
   const server = new URL(url);
   server.pathname = `/${database}`;
-  if (url.password === "") server.password = PASSWORDS.get(shown.href) ?? "";
-  else PASSWORDS.set(shown.href, url.password);
+  const known = HIDDEN_PARTS.get(shown.href);
+  server.password ||= known?.password ?? "";
+  server.search ||= known?.search ?? ""; // a connection must not lose its encryption
+  const { password, search } = server;
+  HIDDEN_PARTS.set(shown.href, { password, search });
   return { server: server.href, schema: `"${name}"`, address: shown.href };
 }
 

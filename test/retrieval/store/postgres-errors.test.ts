@@ -1,7 +1,11 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
+import { openPostgres } from "../../../src/retrieval/store/postgres.ts";
 import { postgresError } from "../../../src/retrieval/store/postgres-errors.ts";
+import { rejects } from "../support.ts";
 
 /** What the client throws for a state of the server. */
 const ofServer = (code: string, message: string): Error =>
@@ -26,6 +30,15 @@ test("errors of the server and of the connection have codes, and the password st
     [ofConnection("Connection terminated unexpectedly"), "ERR_REATT_STORE_AWAY"],
     [ofConnection("timeout exceeded when trying to connect"), "ERR_REATT_STORE_AWAY"],
     [ofConnection("getaddrinfo ENOTFOUND nowhere", "ENOTFOUND"), "ERR_REATT_STORE_AWAY"],
+    [
+      ofConnection("SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string"),
+      "ERR_REATT_NO_PERMISSION",
+    ],
+    [ofConnection("The server does not support SSL connections"), "ERR_REATT_BAD_OPTION"],
+    [
+      ofConnection("self-signed certificate", "DEPTH_ZERO_SELF_SIGNED_CERT"),
+      "ERR_REATT_BAD_OPTION",
+    ],
   ] as const) {
     const shown = postgresError(error, "postgres://host/db/c") as InputError;
     assert.instance(shown, InputError, error.message);
@@ -37,6 +50,33 @@ test("errors of the server and of the connection have codes, and the password st
 test("an error that nothing explains stays what it is", () => {
   const defect = new TypeError("x is not a function");
   assert.is(postgresError(defect, "here"), defect);
+});
+
+/** What a client asks for first if its connection is to be encrypted. */
+const SSL_REQUEST = 80_877_103;
+
+test("the address of an open store, which has no parameters, connects with the same ones", async () => {
+  const asked: number[] = [];
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", (data) => {
+      asked.push(data.readInt32BE(4));
+      socket.end("N"); // no encryption
+    });
+  }).listen(0, "127.0.0.1");
+  server.unref(); // a failed test must end
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const first = `postgres://user@127.0.0.1:${port}/base/parameters`;
+  let address = `${first}?sslmode=require`;
+  for (let i = 0; i < 2; i++) {
+    await using store = await openPostgres(new URL(address));
+    await rejects(store.record("properties"), /sslmode/);
+    ({ address } = store);
+  }
+  server.close();
+  assert.is(address, first);
+  assert.equal(asked, [SSL_REQUEST, SSL_REQUEST]);
 });
 
 test.run();
