@@ -5,7 +5,6 @@
  */
 
 export type { Measures } from "../evaluation/measures.ts";
-export type { Interval } from "../evaluation/significance.ts";
 export type { ProgressEvent } from "../io/progress.ts";
 export type { Dim, Ops, Shape, Tensor } from "../tensor/ops.ts";
 export { type AdaptationEvent, type AdaptationResult, adapt } from "./adapt.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Measures } from "../../evaluation/measures.ts";
-import { type Interval, meanInterval } from "../../evaluation/significance.ts";
+import { meanInterval } from "../../evaluation/significance.ts";
 import { mean } from "../../math/mean.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import { bestOf, type MeasurementRecord, measuresOf, type ReportedRanks } from "./records.ts";
@@ -15,7 +15,7 @@ export interface Gain {
   /** After minus before, from -1 to 1. */
   readonly difference: number;
   /** The 95 % interval, by 10,000 bootstrap samples of the questions. */
-  readonly interval: Interval;
+  readonly interval: readonly [low: number, high: number];
 }
 
 /** Right answers from the relevant passage, among `questions`. */
