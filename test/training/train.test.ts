@@ -94,8 +94,12 @@ test("a run that is stopped after any step ends as if it had not been", async ()
     assert.is(stopped.step, step);
     assert.is(stopped.finished, step === 4);
   }
+  // what a process began to write when it was killed
+  const begun = join(resumed.out, "checkpoint", "state-000004.safetensors.new");
+  writeFileSync(begun, "");
   assert.equal((await finish(resumed)).after, whole.after);
   assert.equal(await outcome(resumed), expected);
+  assert.not(existsSync(begun));
 });
 
 test(`a run that is killed ${KILLS} times at random moments ends as if it had not been`, async () => {

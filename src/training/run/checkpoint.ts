@@ -97,6 +97,11 @@ export async function writeCheckpoint(
   await replaceFile(fileOf(directory), (handle) =>
     handle.writeFile(`${JSON.stringify(checkpoint, undefined, 2)}\n`),
   );
+  await removeOtherStates(directory, state);
+}
+
+/** Removes earlier states, and what a killed process began to write. */
+export async function removeOtherStates(directory: string, state: string): Promise<void> {
   for (const name of await readdir(directory))
     if (name.startsWith("state-") && name !== state) await rm(join(directory, name));
 }

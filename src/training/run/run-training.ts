@@ -22,6 +22,7 @@ import {
   findRun,
   type RunCheckpoint,
   type RunPlan,
+  removeOtherStates,
   restoreCheckpoint,
   writeCheckpoint,
 } from "./checkpoint.ts";
@@ -149,6 +150,7 @@ async function resume(
   const checkpoint = await findRun(run.out, run.resume);
   if (!checkpoint) return undefined;
   checkPlan(run.out, checkpoint, plan);
+  await removeOtherStates(join(run.out, "checkpoint"), checkpoint.state);
   await restoreCheckpoint(join(run.out, "checkpoint"), checkpoint, parameters, queue);
   return checkpoint;
 }
