@@ -8,6 +8,7 @@
 
 import { crc32 } from "node:zlib";
 import { InputError } from "../../io/errors.ts";
+import { concat } from "../../math/concat.ts";
 import { detectLanguages } from "../../text/languages.ts";
 import type { Passage } from "../../text/passage.ts";
 import { type Analyser, openAnalyser } from "../../text/terms.ts";
@@ -167,7 +168,7 @@ async function learnCodec(
   const chosen = chooseBits(bits, tokens, header);
   if (chosen === undefined) return { codebook: undefined, decoder: float32Decoder(dimension) };
   onProgress?.({ event: "compressed", passages: 0, tokens });
-  const sample = joined(keys).subarray(0, SAMPLE_TOKENS * dimension);
+  const sample = concat(keys).subarray(0, SAMPLE_TOKENS * dimension);
   const codebook = await trainCodebook(sample, dimension, centroidCount(tokens), chosen, signal);
   return { codebook, decoder: residualDecoder(codebook) };
 }
@@ -230,7 +231,7 @@ async function openCoder({ codebook }: Codec, dimension: number): Promise<Coder>
   const encoder: KeyEncoder = await openKeyEncoder(codebook);
   return {
     async encode(keys) {
-      const codes = await encoder.encode(joined(keys));
+      const codes = await encoder.encode(concat(keys));
       const starts = codeStarts(codes, codebook);
       let token = 0;
       return keys.map(({ length }) => {
@@ -241,16 +242,6 @@ async function openCoder({ codebook }: Codec, dimension: number): Promise<Coder>
     },
     [Symbol.asyncDispose]: () => encoder[Symbol.asyncDispose](),
   };
-}
-
-function joined(keys: readonly Float32Array[]): Float32Array {
-  const all = new Float32Array(keys.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const one of keys) {
-    all.set(one, at);
-    at += one.length;
-  }
-  return all;
 }
 
 const noPassages = (where: string): InputError =>

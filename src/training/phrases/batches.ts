@@ -4,6 +4,7 @@
  */
 
 import { InputError } from "../../io/errors.ts";
+import { concat } from "../../math/concat.ts";
 import { phraseTokens } from "../../retrieval/phrases/best-phrases.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
 import type { FoundPhrase, PlacesOf } from "../../retrieval/search-phrases.ts";
@@ -80,16 +81,6 @@ function equalWeights(counts: readonly boolean[]): Tensor {
   const total = Math.max(1, counts.filter((counted) => counted).length);
   const data = Float32Array.from(counts, (counted) => (counted ? 1 / total : 0));
   return { data, shape: [counts.length] };
-}
-
-function concat(parts: readonly Float32Array[]): Float32Array {
-  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 /** An answer in the passage that its question was asked about. */
