@@ -5,8 +5,7 @@
  */
 
 import type { Measures } from "../../evaluation/measures.ts";
-import { meanInterval } from "../../evaluation/significance.ts";
-import { mean } from "../../math/mean.ts";
+import { pairedDifference } from "../../evaluation/significance.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import { bestOf, type MeasurementRecord, measuresOf, type ReportedRanks } from "./records.ts";
 
@@ -97,8 +96,8 @@ const reportedRanks = ({ reported, reciprocalRanks, hybrid }: MeasurementRecord)
   reported ?? { reciprocalRanks, hybrid: hybrid.reciprocalRanks };
 
 function gainOf(before: readonly number[], after: readonly number[]): Gain {
-  const gains = after.map((value, i) => value - before[i]!);
-  return { difference: mean(gains), interval: meanInterval(gains) };
+  const { difference, interval } = pairedDifference(before, after);
+  return { difference, interval };
 }
 
 function readingOf(
