@@ -11,12 +11,11 @@
  */
 
 import { existsSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { startProgress } from "../../src/cli/progress.ts";
 import { containsAnswer, exactMatch } from "../../src/evaluation/answers.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
-import { replaceFile } from "../../src/io/replace-file.ts";
 import type { AnswerSignals } from "../../src/model/answer-calibration.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { type LexicalIndex, openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
@@ -28,6 +27,7 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/examples/training-questions.ts";
+import { keptLines } from "./kept-lines.ts";
 
 export interface Questions {
   readonly model: string;
@@ -59,17 +59,11 @@ export interface Asked {
   }[];
 }
 
-/** A collection: its passages with an index, and the cases to ask. */
-async function openSet(model: ReAtt, set: string, { heldOut, work, every }: Questions) {
+/** A collection: its passages, and the cases to ask. */
+async function readSet(set: string, { heldOut, every }: Questions) {
   const passages: Passage[] = [];
   for await (const passage of readPassages(join(heldOut, `${set}-corpus.jsonl`)))
     passages.push(passage);
-  const directory = join(work, `index-${set}`);
-  const index = await (existsSync(directory)
-    ? model.openIndex(directory)
-    : model.index(passages, { directory, bits: 32 }));
-  const { k1, b } = model.config.hybrid!;
-  const lexical = await openLexicalIndex(index, { k1, b });
   const questions = await readTrainingFile(join(heldOut, `${set}.jsonl`));
   const hasSubjects = new Set(passages.map(({ title }) => title)).size > 1;
   const cases = questions
@@ -81,7 +75,7 @@ async function openSet(model: ReAtt, set: string, { heldOut, work, every }: Ques
         condition: hasSubjects && i % 2 === 0 ? "other subject" : "near passages",
       },
     ]);
-  return { passages, searched: { model, index, lexical }, cases };
+  return { passages, cases };
 }
 
 /** Which passages a case is asked over. */
@@ -132,36 +126,48 @@ async function ask(
   return { set, group: passageId!, condition, signals: signals!, confidence, correct, hits };
 }
 
-/** What was asked, also by a run that was stopped. */
+/** What was asked, also by a run that was stopped. The model is loaded if something is left. */
 export async function asked(questions: Questions): Promise<readonly Asked[]> {
   const { work, sets } = questions;
   const record = join(work, "asked.jsonl");
   await mkdir(work, { recursive: true });
-  const text = existsSync(record) ? await readFile(record, "utf8") : "";
-  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-  await replaceFile(record, (file) => file.writeFile(whole));
-  const all: Asked[] = whole
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
-  await using model = await ReAtt.load(questions.model);
+  const all = await keptLines<Asked>(record);
   await using file = await openAppendFile(record);
-  const known = all.length;
-  let before = 0;
+  let left = all.length; // of what is known, for the sets that follow
   for (const set of sets) {
-    const { passages, searched, cases } = await openSet(model, set, questions);
+    const { passages, cases } = await readSet(set, questions);
+    const known = Math.min(left, cases.length);
+    left -= known;
+    if (known === cases.length) continue;
+    await using searched = await openSearched(passages, set, questions);
     const progress = startProgress(`questions of ${set}`, cases.length);
-    progress.resume(Math.max(0, Math.min(cases.length, known - before)));
-    for (const [i, one] of cases.entries()) {
-      if (before + i < known) continue;
+    progress.resume(known);
+    for (const [i, one] of cases.slice(known).entries()) {
       const reply = await ask(searched, one, acceptedBy(one, passages));
       await file.append(`${JSON.stringify(reply)}\n`);
       all.push(reply);
-      progress.update(i + 1);
+      progress.update(known + i + 1);
     }
     progress.stop();
-    await searched.index[Symbol.asyncDispose]();
-    before += cases.length;
   }
   return all;
+}
+
+async function openSearched(
+  passages: readonly Passage[],
+  set: string,
+  { model: folder, work }: Questions,
+): Promise<Searched & AsyncDisposable> {
+  const model = await ReAtt.load(folder);
+  const directory = join(work, `index-${set}`);
+  const index = await (existsSync(directory)
+    ? model.openIndex(directory)
+    : model.index(passages, { directory, bits: 32 }));
+  const { k1, b } = model.config.hybrid!;
+  const lexical = await openLexicalIndex(index, { k1, b });
+  const close = async (): Promise<void> => {
+    await index[Symbol.asyncDispose]();
+    await model.close();
+  };
+  return { model, index, lexical, [Symbol.asyncDispose]: close };
 }

@@ -29,16 +29,11 @@ const percent = (share: number): string => (100 * share).toFixed(1);
 const share = (some: readonly unknown[], all: readonly unknown[]): string =>
   `${some.length} of ${all.length} (${percent(some.length / all.length)} %)`;
 
-/**
- * The probability that a question with an answer has more confidence than one without; ties count
- * half.
- */
-function auroc(withAnswer: readonly Asked[], without: readonly Asked[]): number {
-  const won = withAnswer.flatMap(({ confidence: a }) =>
-    without.map(({ confidence: b }): number => (a > b ? 1 : a === b ? 0.5 : 0)),
-  );
-  return won.reduce((sum, value) => sum + value, 0) / won.length;
-}
+/** Of the confidence as a sign that the index has an answer. */
+const aurocOf = (asked: readonly Asked[]): number =>
+  calibrationReport(
+    asked.map(({ confidence, condition }) => ({ confidence, correct: condition === "answerable" })),
+  ).auroc!;
 
 function print(all: readonly Asked[], threshold: number): void {
   const isAbstained = ({ confidence }: Asked): boolean => confidence < threshold;
@@ -55,7 +50,7 @@ function print(all: readonly Asked[], threshold: number): void {
   for (const condition of CONDITIONS.slice(1)) {
     const without = all.filter((one) => one.condition === condition);
     if (without.length > 0)
-      console.log(`AUROC against ${condition}: ${auroc(answerable, without).toFixed(3)}`);
+      console.log(`AUROC against ${condition}: ${aurocOf([...answerable, ...without]).toFixed(3)}`);
   }
   for (const [name, asked] of [
     ["all questions", all],

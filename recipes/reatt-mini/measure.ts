@@ -11,15 +11,13 @@
  * BM25 alone.
  */
 
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startProgress } from "../../src/cli/progress.ts";
 import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
-import { isMissing } from "../../src/io/errors.ts";
-import { replaceFile } from "../../src/io/replace-file.ts";
 import { mean } from "../../src/math/mean.ts";
 import { hitLists } from "../../src/reatt/retrieving.ts";
 import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
@@ -33,6 +31,7 @@ import {
 } from "../../src/training/examples/training-questions.ts";
 import { reciprocalRank } from "../../src/training/run/measured-set.ts";
 import { measuresOf } from "../../src/training/run/records.ts";
+import { keptLines } from "./kept-lines.ts";
 
 const { values } = parseArgs({
   options: {
@@ -110,20 +109,6 @@ async function answerFrom(
   };
 }
 
-/** The complete lines of a file of replies. An incomplete last line is removed from it. */
-async function knownReplies(path: string): Promise<Answered[]> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    if (isMissing(error)) return "";
-    throw error;
-  });
-  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-  await replaceFile(path, (file) => file.writeFile(whole));
-  return whole
-    .split("\n")
-    .slice(0, -1)
-    .map((line): Answered => JSON.parse(line));
-}
-
 /** Answers the questions that the file of replies does not have yet. */
 async function answerAll(
   model: ReAtt,
@@ -132,7 +117,7 @@ async function answerAll(
   found: readonly (readonly Hit[])[],
   hybrid: HybridOptions | false,
 ): Promise<Answered[]> {
-  const lines = await knownReplies(values.replies);
+  const lines = await keptLines<Answered>(values.replies);
   const isOther = ({ question, of }: Answered, i: number): boolean =>
     question !== questions[i]?.question ||
     of.model !== values.model ||
