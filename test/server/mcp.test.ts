@@ -8,7 +8,7 @@ import { resolveOptions } from "../../src/options/resolve.ts";
 import { SERVER_OPTIONS } from "../../src/server/options.ts";
 import { serve } from "../../src/server/serve.ts";
 import { moduleArguments } from "../support/node-program.ts";
-import { PASSAGES, send, startTestServer } from "./support.ts";
+import { PASSAGES, REPORT, send, startTestServer } from "./support.ts";
 
 /** A document of three passages, a PDF with an address, and passages without a document. */
 const GUIDE = [1, 2, 10].map((number) => ({
@@ -22,13 +22,6 @@ const GUIDE = [1, 2, 10].map((number) => ({
     year: 2024,
   },
 }));
-const REPORT = {
-  id: "report.pdf#1",
-  title: "Report",
-  text: "The dam of Aswan was completed in 1970.",
-  document: "report.pdf",
-  metadata: { _source: "report.pdf", _page: 3, url: "https://example.org/report.pdf" },
-};
 const DESCRIPTION = "Facts about engines, rivers and dams";
 const server = await startTestServer({ title: "Facts", description: DESCRIPTION }, [
   ...[...PASSAGES, ...GUIDE].reverse(), // the order of the index is not that of documents

@@ -11,7 +11,7 @@ import { resolveOptions } from "../../src/options/resolve.ts";
 import { SERVER_OPTIONS } from "../../src/server/options.ts";
 import { serve } from "../../src/server/serve.ts";
 import { hasChromium, launchChromium, PHONE, withPage as withPageOf } from "../support/browser.ts";
-import { HOSTILE, PASSAGES, startTestServer, type TestServer } from "./support.ts";
+import { HOSTILE, PASSAGES, REPORT, startTestServer, type TestServer } from "./support.ts";
 
 const testPage = hasChromium ? test : test.skip;
 
@@ -59,14 +59,6 @@ const MANUAL = [
   document: "manual.md",
   metadata: { _source: "manual.md", ...place, kind: "manual" },
 }));
-
-const REPORT = {
-  id: "report.pdf#1",
-  title: "Report",
-  text: "The dam of Aswan was completed in 1970.",
-  document: "report.pdf",
-  metadata: { _source: "report.pdf", _page: 3, url: "https://example.org/report.pdf" },
-};
 
 const QUESTION = "Who patented a steam engine in 1781?";
 let server: TestServer;

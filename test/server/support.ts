@@ -36,6 +36,15 @@ export const PASSAGES: readonly Passage[] = [
   },
 ];
 
+/** A page of a PDF on the web. */
+export const REPORT: Passage = {
+  id: "report.pdf#1",
+  title: "Report",
+  text: "The dam of Aswan was completed in 1970.",
+  document: "report.pdf",
+  metadata: { _source: "report.pdf", _page: 3, url: "https://example.org/report.pdf" },
+};
+
 export interface LogLine {
   readonly level: LogLevel;
   readonly event: string;

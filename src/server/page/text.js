@@ -39,8 +39,8 @@ export function textElements(text, marks) {
 /** Paragraphs, tables and code, divided by empty lines. Code may have empty lines inside. */
 function blocksOf(text) {
   const blocks = [];
-  for (const { start, end, lines } of paragraphsOf(text))
-    for (const block of divided(start, end, lines, text)) {
+  for (const lines of paragraphsOf(text))
+    for (const block of divided(lines)) {
       const last = blocks.at(-1);
       if (block.kind === "code" && last?.kind === "code") last.end = block.end;
       else blocks.push(block);
@@ -54,7 +54,7 @@ function* paragraphsOf(text) {
   for (const line of [...text.split("\n"), ""]) {
     if (line.trim() !== "") lines.push({ start, end: start + line.length, text: line });
     else if (lines.length > 0) {
-      yield { start: lines[0].start, end: lines.at(-1).end, lines };
+      yield lines;
       lines = [];
     }
     start += line.length + 1;
@@ -62,26 +62,21 @@ function* paragraphsOf(text) {
 }
 
 /** A paragraph whose lines have the same number of cells is a table; text may stand around it. */
-function divided(start, end, lines) {
+function divided(lines) {
   const counts = lines.map((line) => cellsOf(line).length);
   const first = counts.findIndex((count, i) => count > 1 && counts[i + 1] === count);
-  if (first === -1) return [{ kind: isCode(lines) ? "code" : "text", start, end, lines }];
+  if (first === -1) return [blockOf(isCode(lines) ? "code" : "text", lines)];
   const size = counts.slice(first).findIndex((count) => count !== counts[first]);
   const after = size === -1 ? lines.length : first + size;
   const part = (from, to) => (from === to ? [] : [lines.slice(from, to)]);
   return [
-    ...part(0, first).map((own) => asText(own)),
-    {
-      kind: "table",
-      start: lines[first].start,
-      end: lines[after - 1].end,
-      lines: lines.slice(first, after),
-    },
-    ...part(after, lines.length).flatMap((own) => divided(own[0].start, own.at(-1).end, own)),
+    ...part(0, first).map((own) => blockOf("text", own)),
+    blockOf("table", lines.slice(first, after)),
+    ...part(after, lines.length).flatMap((own) => divided(own)),
   ];
 }
 
-const asText = (lines) => ({ kind: "text", start: lines[0].start, end: lines.at(-1).end, lines });
+const blockOf = (kind, lines) => ({ kind, start: lines[0].start, end: lines.at(-1).end, lines });
 
 function isCode(lines) {
   if (lines.every(({ text }) => LIST_ITEM.test(text) && !text.startsWith(" "))) return false;
