@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { isMissing } from "../../src/io/errors.ts";
 import { replaceFile } from "../../src/io/replace-file.ts";
 
-/** The complete lines of a file, none without a file. An incomplete last line is removed from it. */
+/** The complete lines of a file, none without a file. An incomplete last line is removed. */
 export async function keptLines<Line>(path: string): Promise<Line[]> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (isMissing(error)) return "";
