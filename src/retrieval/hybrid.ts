@@ -317,6 +317,9 @@ const PRIOR_DOUBLINGS = 1;
  * chance: `measure` often changes little over a factor of ten. The first factor is the likelihood
  * of d = 0 under a normal distribution, the second a normal prior.
  *
+ * A known value stays unless the result is better by more than one standard error: it was chosen
+ * on real questions.
+ *
  * @throws {InputError} if there are no questions
  */
 export function robustLambda<Q extends QuestionUnion>(
@@ -337,16 +340,23 @@ export function robustLambda<Q extends QuestionUnion>(
   }
   // All weights are 0 if only lambda 0 agrees: the smallest value is next to it.
   const result = total > 0 ? Math.exp(sum / total) : gridAround(scaleMatchedLambda(questions))[0]!;
-  return Number(result.toPrecision(3));
+  const chosen = Number(result.toPrecision(3));
+  if (known === undefined) return chosen;
+  const before = values(known);
+  return inErrors(values(chosen).map((value, i) => value - before[i]!)) > 1 ? chosen : known;
 }
 
-/** exp(-z^2 / 2) for the mean of differences in standard errors, from 0 to 1. */
-function agreement(differences: readonly number[]): number {
+/** exp(-z^2 / 2) for the mean of differences in standard errors, from 0 to 1; 1 if it is below 0. */
+const agreement = (differences: readonly number[]): number =>
+  Math.exp(-(Math.max(0, inErrors(differences)) ** 2) / 2);
+
+/** The mean of differences in standard errors. One question has none: 0. */
+function inErrors(differences: readonly number[]): number {
   const n = differences.length;
   const average = mean(differences);
-  if (average <= 0 || n === 1) return 1; // one question has no standard error
+  if (average === 0 || n === 1) return 0;
   const variance = differences.reduce((sum, d) => sum + (d - average) ** 2, 0) / (n - 1);
-  return variance === 0 ? 0 : Math.exp(-(average ** 2) / ((2 * variance) / n));
+  return average / Math.sqrt(variance / n);
 }
 
 /** The lambda with which both scores spread over equal ranges, or 1 if a score does not spread. */

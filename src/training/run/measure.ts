@@ -78,7 +78,8 @@ export async function* tryTokenWeights(state: RunState): AsyncGenerator<Training
   const weights = { ...parameters.get(TOKEN_WEIGHTS)!, value: await data.tokenWeights() };
   const weighed = new Map(parameters).set(TOKEN_WEIGHTS, weights);
   const measured = yield* measureParameters(state, set, weighed);
-  if (isBelow(measured.measurement, before)) return;
+  const { hybrid } = measured.measurement;
+  if (isBelow(measured.measurement, before) || isBelow(hybrid, before.hybrid)) return;
   await engine.restart(new Map([...weighed].map(([name, { value }]) => [name, value])));
   state.step++;
   yield* addRecord(state, weighed, measured, true);
@@ -155,10 +156,9 @@ async function* measureParameters(
 }
 
 /**
- * Searches with the model alone, and by hybrid search: as `hybridSearch` does, with the lambda of
- * the highest mean reciprocal rank (`robustLambda`), near the one that the model stores, if any. k1
- * and b are those of the model, or BM25's defaults: too few questions are measured to choose them
- * too.
+ * Searches with the model alone, and by hybrid search: as `hybridSearch` does, with the lambda that
+ * the model stores unless another one is clearly better (`robustLambda`). k1 and b are those of the
+ * model, or BM25's defaults: too few questions are measured to choose them too.
  */
 async function measureRetrieval(
   model: ReAtt,

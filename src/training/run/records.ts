@@ -80,9 +80,9 @@ export function measuresOf({ reciprocalRanks, exactMatch, f1 }: QuestionMeasures
  * answer without a relevant passage. The start is kept while there is no other.
  *
  * Else it is that of highest mean reciprocal rank, of equal ones the last, if it is clearly better
- * than the start, and does not read clearly worse. The start is the first record or the last that
- * was taken. With d_i the gain of reciprocal rank of question i, and n questions, clearly better
- * means
+ * than the start, if hybrid search with it is not worse, and if it does not read clearly worse. The
+ * start is the first record or the last that was taken. With d_i the gain of reciprocal rank of
+ * question i, and n questions, clearly better means
  *
  *     mean(d) > sd(d) / sqrt(n)
  *
@@ -99,6 +99,7 @@ export function bestOf<Record extends MeasurementRecord>(records: readonly Recor
     return later.reduce(better(["exactMatch", "recall@1", "f1"]), later[0] ?? start);
   return later
     .filter((record) => gainOf(start, record) > 1 && !readsWorse(start, record))
+    .filter(({ hybrid }) => gainOf(start.hybrid, hybrid) >= 0)
     .reduce(better(["mrr"]), start);
 }
 

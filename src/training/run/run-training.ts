@@ -119,7 +119,7 @@ const SELECTIONS = {
     what: "held-out examples that choose",
     rule:
       "the highest mean reciprocal rank (MRR) among the steps that are better than the start by " +
-      "more than a standard error, or else the start",
+      "more than a standard error, and no worse in hybrid search, or else the start",
   },
 };
 

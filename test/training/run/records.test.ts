@@ -71,6 +71,12 @@ test("a gain that may be chance does not replace the start", () => {
   assert.is(bestOf([record(0, [0.5]), record(5, [1])]).step, 0, "one question proves nothing");
 });
 
+test("a model with which hybrid search is worse is not kept", () => {
+  const start = record(0, all(0.5));
+  const { hybrid } = record(10, [...all(0.5, 19), 0.4]);
+  assert.is(bestOf([start, record(5, all(0.8)), { ...record(10, all(1)), hybrid }]).step, 5);
+});
+
 test("a model that was taken is the start of what follows", () => {
   const taken = { ...record(1, all(0.4)), taken: true };
   assert.is(bestOf([record(0, all(0.5)), taken]).step, 1);
