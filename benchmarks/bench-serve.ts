@@ -2,7 +2,7 @@
  * The load test of `reatt serve`: questions/s, latency and memory with 1, 8 and 32 clients. Each
  * client asks its own questions, one after the other.
  *
- *     npm run bench:serve -- [--seconds 60] [--top-k 10]
+ *     npm run bench:serve -- [--seconds 60] [--read-top-k 10]
  */
 
 import { spawn } from "node:child_process";
@@ -20,7 +20,7 @@ const { values } = parseArgs({
     model: { type: "string", default: "models/reatt-mini" },
     index: { type: "string", default: ".index/squad" },
     seconds: { type: "string", default: "60" },
-    "top-k": { type: "string", default: "10" },
+    "read-top-k": { type: "string", default: "10" },
   },
 });
 if (!existsSync(values.index))
@@ -80,7 +80,7 @@ async function load(clients: number) {
       let next = 7 * client++;
       const ask = (): void => {
         const question = questions[next++ % questions.length];
-        connection.setBody(JSON.stringify({ question, topK: Number(values["top-k"]) }));
+        connection.setBody(JSON.stringify({ question, readTopK: Number(values["read-top-k"]) }));
       };
       ask();
       connection.on("response", (_status, _bytes, milliseconds) => {

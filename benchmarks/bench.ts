@@ -2,7 +2,7 @@
  * Measures the quick start: loading, building the index, answering, searching compressed indexes,
  * and how close the encoder comes to the speed of its matrix products.
  *
- *     npm run bench -- [--passages N] [--top-k K] [--repetitions N] [--questions FILE] [--large]
+ *     npm run bench -- [--passages N] [--read-top-k K] [--repetitions N] [--questions FILE] [--large]
  *         [--json]
  *
  * `--questions` are those of the searches, 200 spread over the file.
@@ -51,7 +51,7 @@ const QUESTIONS = [
 const { values } = parseArgs({
   options: {
     passages: { type: "string", default: "2067" },
-    "top-k": { type: "string", default: "5" },
+    "read-top-k": { type: "string", default: "5" },
     repetitions: { type: "string", default: "10" },
     questions: { type: "string", default: "../shared/data/squad/dev.jsonl" },
     large: { type: "boolean", default: false },
@@ -69,7 +69,7 @@ interface Report {
   readonly build: BuildTimes;
   readonly lower: Comparison;
   readonly upper: Comparison;
-  readonly answers: AnswerTimes & { readonly topK: number };
+  readonly answers: AnswerTimes & { readonly readTopK: number };
   /** One thread. Absent without a file of questions. */
   readonly searches?: readonly SearchRow[];
   /** Of a T5-large, 64 passages indexed and 10 read. */
@@ -160,13 +160,13 @@ async function measure(folder: string): Promise<Report> {
   say("answering");
   const exact = join(folder, "exact");
   await using index = await model.openIndex(exact);
-  const topK = Number(values["top-k"]);
+  const readTopK = Number(values["read-top-k"]);
   const answers = await timeAnswers(
     model,
     index,
     stored,
     QUESTIONS,
-    topK,
+    readTopK,
     Number(values.repetitions),
   );
   const searches = await measureSearches(model, folder);
@@ -178,7 +178,7 @@ async function measure(folder: string): Promise<Report> {
     build,
     lower,
     upper,
-    answers: { topK, ...answers },
+    answers: { readTopK, ...answers },
     ...(searches && { searches }),
     ...(values.large && { large: await measureLarge() }),
   };
@@ -244,7 +244,7 @@ function format(report: Report): string {
     ["upper layers, float32", ofProducts(upper)],
     [
       "answer",
-      `${ms(answers.total)}, reading ${answers.topK} passages, ${answers.tokens.toFixed(0)} tokens`,
+      `${ms(answers.total)}, reading ${answers.readTopK} passages, ${answers.tokens.toFixed(0)} tokens`,
     ],
     ...Object.entries(answers.stages).map(([stage, time]): [string, string] => [
       `  ${stage}`,

@@ -100,7 +100,7 @@ async function ask(
   const asked: Record<Reader, Asked[]> = { fusion: [], marginal: [] };
   for (const { question, passage } of cases)
     for (const reader of READERS) {
-      const options = { reader, topK: PASSAGES, minimumConfidence: 0 };
+      const options = { reader, readTopK: PASSAGES, topK: PASSAGES, minimumConfidence: 0 };
       const { answer, passages, times } = await model.answer(question, index, options);
       const hasGold = passages.some(({ id }) => id === passage.id);
       asked[reader].push({ answer, milliseconds: times.read, hasGold });

@@ -686,11 +686,12 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Answers a question from an index: `retrieve`, then `read`. For many questions, the replies come
-   * one after the other, in the order of the questions. If the model stores weights of hybrid
-   * search, passages are ranked with BM25, unless `hybrid` is false.
+   * Answers a question from an index: `retrieve`, then `read` for the best passages. `topK` passages
+   * are returned, the first `readTopK` are read. For many questions, the replies come one after the
+   * other, in the order of the questions. If the model stores weights of hybrid search, passages are
+   * ranked with BM25, unless `hybrid` is false.
    *
-   * @throws {InputError} as `retrieve` does, and if a filter leaves no passage to read.
+   * @throws {InputError} as `retrieve` does.
    *
    * @example
    * ```ts
@@ -706,7 +707,7 @@ export class ReAtt implements AsyncDisposable {
    * ];
    * await using model = await ReAtt.load("models/reatt-mini");
    * await using index = await model.index(passages, { directory });
-   * const reply = await model.answer("Where does the Rhine flow?", index, { topK: 2 });
+   * const reply = await model.answer("Where does the Rhine flow?", index);
    * console.log(reply.answer); // North Sea
    * const questions = ["Where does the Rhine flow?", "Where does the lion live?"];
    * for await (const { passages } of model.answer(questions, index)) console.log(passages[0]!.id);

@@ -265,7 +265,7 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
     (...all) => model.answer(all[0], all[1], all[2]),
     question,
     opened,
-    options({ ...rankOptions, ...readOptions }),
+    options({ ...rankOptions, readTopK: small, ...readOptions }),
   ],
   deletePassages: [
     deletePassages,

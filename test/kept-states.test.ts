@@ -76,7 +76,7 @@ const rowOf = (states: Float32Array, row: number): Float32Array =>
 
 async function sameAnswers(index: TokenIndex, other: TokenIndex, given = {}): Promise<void> {
   for (const question of QUESTIONS) {
-    const options = { topK: 5, ...given };
+    const options = { readTopK: 5, ...given };
     similar(
       await model.answer(question, index, options),
       await model.answer(question, other, options),
@@ -101,7 +101,7 @@ test("an index holds the states of all tokens, within half a step of fp16", () =
 
 test("answers equal those of an index without states, with both readers", async () => {
   await sameAnswers(kept, plain);
-  await sameAnswers(kept, plain, { reader: "marginal", topK: 3 });
+  await sameAnswers(kept, plain, { reader: "marginal", readTopK: 3 });
   await sameAnswers(kept, plain, { maxInputTokens: 60 }); // cut passages have other states
 });
 

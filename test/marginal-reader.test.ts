@@ -169,7 +169,8 @@ test("evaluate utility and answer --reader marginal print what the library retur
     const hits = await model.retrieve(question, index, { topK: 2, hybrid: true });
     utilities.push(await model.retrievalUtility(question, answers[i]!, hits));
   }
-  const shared = ["--model", MODEL, "--index", directory, "--top-k", "2"];
+  const found = ["--model", MODEL, "--index", directory];
+  const shared = [...found, "--top-k", "2"];
   const measured = await runCaptured(["evaluate", "utility", ...shared, "--data", data, "--json"]);
   assert.equal(JSON.parse(measured.stdout), evaluateUtility(utilities), measured.stderr);
   const table = await runCaptured(["evaluate", "utility", ...shared, "--data", data]);
@@ -178,13 +179,22 @@ test("evaluate utility and answer --reader marginal print what the library retur
     /^3 questions\nhelped {3}[\d.]+\nutility {2}-?[\d.]+ @1 +-?[\d.]+ @2\n$/,
   );
 
-  const reply = await model.answer(QUESTIONS[0]!, index, { reader: "marginal", topK: 2 });
-  const ask = ["answer", ...shared, "--question", QUESTIONS[0]!, "--reader", "marginal"];
+  const reply = await model.answer(QUESTIONS[0]!, index, { reader: "marginal", readTopK: 2 });
+  const ask = [
+    "answer",
+    ...found,
+    "--read-top-k",
+    "2",
+    "--question",
+    QUESTIONS[0]!,
+    "--reader",
+    "marginal",
+  ];
   const json = JSON.parse((await runCaptured([...ask, "--json"])).stdout);
   assert.equal([json.answer, json.confidence], [reply.answer, reply.confidence]);
   assert.match(
     (await runCaptured(ask)).stdout,
-    /^.*\n\[James Watt\].*\n.*: posterior \d+ %, score/,
+    /^.*\n\[James Watt\].*\n.*: score .*, posterior \d+ %\n/,
   );
   const wrong = await runCaptured([...ask.slice(0, -1), "both"]);
   assert.match(wrong.stderr, /--reader: expected fusion, marginal, none, got "?both/);
@@ -208,7 +218,7 @@ test("answer, batches and text as it is chosen; the signals of a calibration are
   await using index = await model.index(PASSAGES, { directory: join(folder.path, "index") });
   const written = QUESTIONS.map(() => "");
   const options = {
-    ...({ reader: "marginal", topK: 2, maxAnswerTokens: 12 } as const),
+    ...({ reader: "marginal", readTopK: 2, maxAnswerTokens: 12 } as const),
     filter: new Set(["watt", "rhine"]),
     onText: (text: string, question: number) => {
       written[question] += text;

@@ -9,6 +9,7 @@ import {
   compactIndex,
   convertModel,
   deletePassages,
+  type Evidence,
   type Hit,
   indexInfo,
   openLexicalIndex,
@@ -18,6 +19,7 @@ import {
   type Reply,
   type RetrieveOptions,
   storeCalibration,
+  type TokenIndex,
   verifyIndex,
 } from "../src/index.ts";
 import { readConfig, writeConfig } from "../src/model/config-file.ts";
@@ -243,11 +245,11 @@ test("answer equals retrieve followed by read, with the options of both", async 
     [{ topK: 2 }, { reader: "marginal", maxInputTokens: 14 }],
   ];
   for (const [retrieving, reading] of cases) {
-    const one = { topK: 1, ...retrieving }; // the model stores one passage
-    const found = await hitLists(model.retrieve(QUESTIONS, index, one));
+    const { topK = 1 } = retrieving; // the model stores one passage to read
+    const found = await hitLists(model.retrieve(QUESTIONS, index, { ...retrieving, topK }));
     const readOptions = { ...reading, maxPassageTokens: 16 };
     const read = (await all(model.read(QUESTIONS, found, readOptions))).map(readContent);
-    const options = { ...retrieving, ...reading };
+    const options = { ...retrieving, ...reading, topK, readTopK: retrieving.topK };
     const name = JSON.stringify(options);
     const answered = (await all(model.answer(QUESTIONS, index, options))).map(readContent);
     assert.equal(answered, read, name);
@@ -344,7 +346,7 @@ test("confidence is that of the stored calibration, and its threshold is the def
   assert.equal(changed.config.calibration, calibrationOf(0, weights));
 });
 
-test("answer reads as many passages as the model stores, else ten, or topK", async () => {
+test("answer reads as many passages as the model stores, else ten, or readTopK", async () => {
   await using folder = await temporary();
   const { copy, configure } = await copyModel(folder.path);
   const many = Array.from({ length: 12 }, (_, i) => ({ ...PASSAGES[i % 3]!, id: `p${i}` }));
@@ -353,13 +355,73 @@ test("answer reads as many passages as the model stores, else ten, or topK", asy
     [2, 2],
     [undefined, 10],
   ] as const) {
-    await configure({ answerPassages: stored });
+    await configure({ readTopK: stored });
     await using model = await ReAtt.load(copy);
     await using index = await model.index(many, { directory: join(folder.path, `${expected}`) });
     const count = async (options?: AnswerOptions) =>
-      (await model.answer(question, index, options)).passages.length;
-    assert.equal([await count(), await count({ topK: 3 })], [expected, 3]);
+      (await model.answer(question, index, options)).passages.filter(isRead).length;
+    assert.equal([await count(), await count({ readTopK: 3 })], [expected, 3]);
   }
+});
+
+const isRead = ({ attention }: Evidence<Hit>): boolean => attention > 0;
+
+test("answer returns the best passages with their scores, and reads the first of them", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  await using index = await model.index(ARTICLES, { directory: join(folder.path, "index") });
+  const [question] = QUESTIONS as [string];
+  const scored = (hits: readonly Hit[]) => hits.map(({ id, score, scores }) => [id, score, scores]);
+  const shared = { explain: true, minimumConfidence: 0 };
+  for (const reader of ["fusion", "marginal"] as const)
+    for (const readTopK of [1, 3, 9]) {
+      const reply = (topK?: number) =>
+        model.answer(question, index, { ...shared, reader, readTopK, topK });
+      const whole = await reply();
+      const shown = Math.min(ARTICLES.length, Math.max(5, readTopK));
+      assert.is(whole.passages.length, shown);
+      assert.is(whole.passages.findLastIndex(isRead), Math.min(readTopK, shown) - 1);
+      for (const topK of [1, 2, 5, 9]) {
+        const { passages, times: _, ...answered } = await reply(topK);
+        const { passages: __, times: ___, ...expected } = whole;
+        assert.equal(answered, expected);
+        const found = await model.retrieve(question, index, { explain: true, topK });
+        assert.equal(scored(passages), scored(found), `${readTopK} of ${topK}`);
+      }
+    }
+  const replies = await all(model.answer(["Who?", question], index, { topK: 2, readTopK: 1 }));
+  assert.equal(
+    replies.map(({ passages }) => passages.length),
+    [2, 2],
+  );
+});
+
+test("what is returned but not read costs its text alone", async () => {
+  await using folder = await temporary();
+  await using model = await ReAtt.load("models/reatt-mini");
+  const options = { directory: join(folder.path, "index"), keepStates: true };
+  await using index = await model.index(ARTICLES, options);
+  const asked: Record<string, number[]> = { states: [], scores: [] };
+  const counted = Object.create(index) as TokenIndex;
+  counted.snapshot = (work) =>
+    index.snapshot((generation) =>
+      work(
+        new Proxy(generation, {
+          get(target, name) {
+            const value = Reflect.get(target, name, target);
+            if (typeof value !== "function") return value;
+            return (...given: unknown[]) => {
+              asked[String(name)]?.push((given.at(-1) as Uint32Array).length);
+              return value.apply(target, given);
+            };
+          },
+        }),
+      ),
+    );
+  const answer = { hybrid: false, readTopK: 1, topK: 5 } as const;
+  const { passages } = await model.answer(QUESTIONS[0]!, counted, answer);
+  // The score of one more says how far the best passage leads.
+  assert.equal([passages.length, asked.states, asked.scores], [5, [1], [2]]);
 });
 
 test("a model can say that its answers are spans of a passage", async () => {
@@ -390,10 +452,10 @@ test("answer favours passages by their retrieval scores, as the model says", asy
   const shares = (found: readonly Reply<Hit>[]) =>
     found.map(({ passages }) => passages.map(({ attention }) => attention));
   for (const hybrid of [false, { lambda: 12, k1: 0.9, b: 0.4 }]) {
-    const best = await replies(undefined, { hybrid, topK: 1 });
-    const equal = await replies(undefined, { hybrid, topK: 3 });
-    const some = await replies(1, { hybrid, topK: 3 });
-    const most = await replies(1000, { hybrid, topK: 3 });
+    const best = await replies(undefined, { hybrid, readTopK: 1 });
+    const equal = await replies(undefined, { hybrid, readTopK: 3 });
+    const some = await replies(1, { hybrid, readTopK: 3 });
+    const most = await replies(1000, { hybrid, readTopK: 3 });
     // the best passage alone is left
     assert.equal(
       most.map(({ tokenIds }) => tokenIds),
@@ -404,7 +466,7 @@ test("answer favours passages by their retrieval scores, as the model says", asy
       assert.ok(shares(some)[i]![0]! > shares(equal)[i]![0]!);
     }
   }
-  const lexical = { hybrid: { lambda: 0, k1: 0.9, b: 0.4 }, topK: 3 };
+  const lexical = { hybrid: { lambda: 0, k1: 0.9, b: 0.4 }, readTopK: 3 };
   assert.equal(shares(await replies(1, lexical)), shares(await replies(undefined, lexical)));
 });
 
@@ -414,7 +476,7 @@ test("answer honours each option", async () => {
   await using index = await model.index(ARTICLES, { directory: join(folder.path, "index") });
   const [question] = QUESTIONS as [string];
   const answer = (options: AnswerOptions) =>
-    model.answer(question, index, { topK: 10, ...options });
+    model.answer(question, index, { readTopK: 10, ...options });
   const plain = await answer({});
 
   assert.is(plain.passages.length, ARTICLES.length);

@@ -40,7 +40,7 @@ async function runTask({ what, model: folder, index, passages, topK }: Task): Pr
     await using opened = await model.openIndex(index);
     const search = (): Promise<unknown> => model.retrieve(QUESTION, opened, { topK });
     const answer = (): Promise<unknown> =>
-      model.answer(QUESTION, opened, { topK, maxAnswerTokens: MAX_ANSWER_TOKENS });
+      model.answer(QUESTION, opened, { topK, readTopK: topK, maxAnswerTokens: MAX_ANSWER_TOKENS });
     await time(`first ${what}`, what === "retrieve" ? search : answer);
     await time(`next ${what}`, what === "retrieve" ? search : answer);
   }

@@ -93,7 +93,7 @@ async function answer(
 ): Promise<Measured> {
   const start = performance.now();
   const cpu = process.cpuUsage();
-  const options = { filter, topK, maxAnswerTokens: MAX_ANSWER_TOKENS, hybrid: false };
+  const options = { filter, readTopK: topK, maxAnswerTokens: MAX_ANSWER_TOKENS, hybrid: false };
   const { tokenIds, times } = await model.answer(QUESTION, index, options);
   const wall = (performance.now() - start) / 1000;
   return {

@@ -38,7 +38,7 @@ export async function timeAnswers(
   index: TokenIndex,
   weights: ReadonlyMap<string, Weight>,
   questions: readonly string[],
-  topK: number,
+  readTopK: number,
   repetitions: number,
 ): Promise<AnswerTimes> {
   await using encoder = await openRetrieverSession(model.config, { weights });
@@ -50,10 +50,17 @@ export async function timeAnswers(
   for (let i = 0; i <= repetitions; i++)
     for (const question of questions) {
       const start = performance.now();
-      await model.answer(question, index, { topK, hybrid: false }); // as the stages
+      await model.answer(question, index, { readTopK, hybrid: false }); // as the stages
       const total = performance.now() - start;
       const watch = new Stopwatch();
-      const read = await answerInStages(model, index, { encoder, reader }, watch, question, topK);
+      const read = await answerInStages(
+        model,
+        index,
+        { encoder, reader },
+        watch,
+        question,
+        readTopK,
+      );
       if (i === 0) continue; // the first run of a size allocates its memory
       totals.push(total);
       steps.push(...watch.times.get("decoder")!);
@@ -76,14 +83,14 @@ async function answerInStages(
   { encoder, reader }: { encoder: RetrieverSession; reader: ReaderSession },
   watch: Stopwatch,
   text: string,
-  topK: number,
+  readTopK: number,
 ): Promise<number> {
   const ids = retrievalQuestionIds(tokenizer, text);
   const [vectors] = await watch.time("question to vectors", () =>
     encodeSequences(encoder, config, [ids], "queries"),
   );
   const found = await watch.time("search", async () => {
-    const hits = await index.search(vectors!, { topK });
+    const hits = await index.search(vectors!, { topK: readTopK });
     return index.passages(hits.map(({ ordinal }) => ordinal));
   });
   const passages = found.map((passage) =>

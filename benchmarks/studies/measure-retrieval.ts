@@ -29,7 +29,7 @@ interface AnswerTask {
   /** Questions with `answers` and `passage_id`; every `every`-th is answered. */
   readonly questions: string;
   readonly every: number;
-  readonly topK: number;
+  readonly readTopK: number;
 }
 
 const DEPTH = 20;
@@ -84,13 +84,13 @@ async function measure(task: RetrievalTask): Promise<Record<string, number>> {
 async function measureAnswers(
   model: ReAtt,
   index: TokenIndex,
-  { questions, every, topK }: AnswerTask,
+  { questions, every, readTopK }: AnswerTask,
 ): Promise<Record<string, number>> {
   const asked = (await readTrainingFile(questions)).filter((_, i) => i % every === 0);
   const right: Record<string, number[]> = { em: [], "em, gold": [] };
   for (const { question, answers, passageId } of asked) {
     const gold = { filter: new Set([passageId!]) };
-    for (const [name, place] of Object.entries({ em: { topK }, "em, gold": gold })) {
+    for (const [name, place] of Object.entries({ em: { readTopK }, "em, gold": gold })) {
       const options = { ...place, hybrid: false, minimumConfidence: 0 } as const;
       const { answer } = await model.answer(question, index, options);
       right[name]!.push(Number(exactMatch(answer ?? "", answers)));

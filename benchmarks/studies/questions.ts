@@ -51,7 +51,7 @@ export function questionsStudy(data: string, folder: string): Study {
     },
     // only readers have learned to answer
     measure: (model, row) =>
-      measureOnSquad(model, data, readers.includes(row) ? { every: 3, topK: 1 } : undefined),
+      measureOnSquad(model, data, readers.includes(row) ? { every: 3, readTopK: 1 } : undefined),
   };
 }
 

@@ -33,6 +33,6 @@ export function targetsStudy(data: string, folder: string): Study {
       const paragraphs = sample(all.passages, PARAGRAPHS, "targets study").map(({ id }) => id);
       await writeSet(few, "questions", about(all, new Set(paragraphs)));
     },
-    measure: (model) => measureOnSquad(model, data, { every: 6, topK: 5 }),
+    measure: (model) => measureOnSquad(model, data, { every: 6, readTopK: 5 }),
   };
 }

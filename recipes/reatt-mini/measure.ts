@@ -92,7 +92,8 @@ async function answerFrom(
   const found = hits.map(({ id }) => id);
   const replies = new Map<(typeof READINGS)[number], Reply<Hit>>();
   for (const reading of READINGS) {
-    const read = reading === "gold" ? { filter: new Set([passageId!]) } : { topK: reading };
+    const read =
+      reading === "gold" ? { filter: new Set([passageId!]) } : { readTopK: reading, topK: reading };
     replies.set(
       reading,
       await model.answer(question, index, { minimumConfidence: 0, ...read, hybrid }),

@@ -2,8 +2,9 @@
 
 import {
   ANSWER_OPTIONS,
-  PASSAGES_READ,
+  PASSAGES_RETURNED,
   RANK_OPTIONS,
+  READ_TOP_K,
   READERS,
 } from "../options/library-options.ts";
 import { choice, defaultOf, infoOf, option, type Resolved } from "../options/option.ts";
@@ -26,7 +27,8 @@ import { hasStyles } from "./styles.ts";
 import { UsageError } from "./usage-error.ts";
 
 const { reader, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = ANSWER_OPTIONS;
-const READING = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
+const { readTopK } = READ_TOP_K;
+const READING = { readTopK, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
 
 /** Options that have no effect without a reader. */
 const UNREAD = { ...READING, minScore: RANK_OPTIONS.minScore, explain: RANK_OPTIONS.explain };
@@ -47,7 +49,7 @@ type Values = Resolved<typeof OPTIONS>;
 export const answerCommand = defineCommand({
   options: OPTIONS,
   operands: QUESTION,
-  example: 'reatt answer "Where is Normandy?" --index index --top-k 5',
+  example: 'reatt answer "Where is Normandy?" --index index',
   run(values, signal, words) {
     const { reader } = values;
     const search = { ...values, question: questionOf(values, words) };
@@ -63,9 +65,9 @@ async function read(
   values: Values,
   reader: AnswerOptions["reader"],
 ) {
-  const { json, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = values;
+  const { readTopK, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = values;
+  const reading = { readTopK, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
   const texts = questions.map(({ question }) => question);
-  const reading = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
   const replies = model.answer(texts, index, { ...options, ...reading, reader });
   let position = 0;
   const failures = new UnreadableQuestions(questions.length);
@@ -73,7 +75,7 @@ async function read(
     const asked = questions[position++]!;
     const { id, question } = asked;
     if (reply.error) failures.report(asked, reply.error);
-    const shown = json
+    const shown = values.json
       ? JSON.stringify(replyToJson(id, reply))
       : formatReply(question, reply, hasStyles(process.stdout), reader);
     process.stdout.write(`${shown}\n`);
@@ -103,7 +105,14 @@ async function* phrasesOf({
   questions,
   options,
 }: OpenSearch): AsyncGenerator<Phrase[], void> {
-  const { granularity = "passage", topK = PASSAGES_READ, where, filter, hybrid, signal } = options;
+  const {
+    granularity = "passage",
+    topK = PASSAGES_RETURNED,
+    where,
+    filter,
+    hybrid,
+    signal,
+  } = options;
   const texts = questions.map(({ question }) => question);
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH)
     yield* await model.phrases(texts.slice(first, first + QUESTIONS_PER_BATCH), index, {

@@ -2,7 +2,7 @@
 
 import { createInterface } from "node:readline/promises";
 import { InputError } from "../io/errors.ts";
-import { ANSWER_OPTIONS } from "../options/library-options.ts";
+import { ANSWER_OPTIONS, READ_TOP_K } from "../options/library-options.ts";
 import type { AnswerOptions, ReAtt } from "../reatt.ts";
 import { WHERE_OPTION } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
@@ -15,7 +15,7 @@ import { ANSWER_TOP_K } from "./search.ts";
 import { hasStyles } from "./styles.ts";
 
 const { reader, maxAnswerTokens, extractive } = ANSWER_OPTIONS;
-const READING = { reader, maxAnswerTokens, extractive };
+const READING = { ...READ_TOP_K, reader, maxAnswerTokens, extractive };
 const PROMPT = "> ";
 
 export const askCommand = defineCommand({
@@ -31,7 +31,7 @@ export const askCommand = defineCommand({
   example: "reatt ask --index index",
   endsBySignal: true,
   async run(values, signal) {
-    const { topK, where, reader, maxAnswerTokens, extractive } = values;
+    const { topK, where, readTopK, reader, maxAnswerTokens, extractive } = values;
     await using model = await loadModelFor(values.index, values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
     const terminal = process.stdin.isTTY === true;
@@ -39,7 +39,7 @@ export const askCommand = defineCommand({
       process.stderr.write(
         `${index.passageCount} passages. Ctrl+C stops an answer, Ctrl+D ends the command.\n`,
       );
-    const options = { topK, where, reader, maxAnswerTokens, extractive };
+    const options = { topK, where, readTopK, reader, maxAnswerTokens, extractive };
     const ask = (question: string, signal: AbortSignal) =>
       printAnswer(model, index, question, { ...options, signal });
     await askLines(ask, terminal, signal);

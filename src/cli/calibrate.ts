@@ -14,7 +14,7 @@ import { type FoundPassageOutcome, fitScoreCalibration } from "../evaluation/sco
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { storeCalibration } from "../model/store-calibration.ts";
 import { checkModelFolder } from "../model/store-config.ts";
-import { ANSWER_OPTIONS } from "../options/library-options.ts";
+import { ANSWER_OPTIONS, READ_TOP_K } from "../options/library-options.ts";
 import { number, option, path, type Resolved, text } from "../options/option.ts";
 import { hitLists } from "../reatt/retrieving.ts";
 import type { Hit } from "../reatt.ts";
@@ -25,7 +25,8 @@ import { JSON_OBJECT } from "./file-options.ts";
 import { answerAll } from "./recorded-answers.ts";
 import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "./search.ts";
 
-const { question, queries, ids, json, explain, linkBase, ...SEARCH } = searchOptions(ANSWER_TOP_K);
+const { question, queries, ids, json, explain, linkBase, topK, ...SEARCH } =
+  searchOptions(ANSWER_TOP_K);
 const { maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
 
 const OPTIONS = {
@@ -46,6 +47,7 @@ const OPTIONS = {
     defaultText: "with unanswerable questions, what loses 5 % of the right answers; else none",
   }),
   json: JSON_OBJECT,
+  ...READ_TOP_K,
   maxAnswerTokens,
   maxInputTokens,
   extractive,
@@ -89,10 +91,11 @@ async function prepareFolder(model: string, out: string): Promise<void> {
 
 async function calibrate(
   open: OpenSearch,
-  { maxAnswerTokens, maxInputTokens, extractive, threshold }: Values,
+  { readTopK, maxAnswerTokens, maxInputTokens, extractive, threshold }: Values,
   record: string | undefined,
 ): Promise<Calibrated> {
-  const reading = { maxAnswerTokens, maxInputTokens, extractive, minimumConfidence: 0 };
+  const limits = { readTopK, maxAnswerTokens, maxInputTokens };
+  const reading = { ...limits, extractive, minimumConfidence: 0 };
   const replies = await answerAll(open, reading, record);
   // An abstention, because nothing can be read, has its confidence 0 without a calibration.
   const answered = open.questions.flatMap(({ id, answers = [], passageId }, i) => {

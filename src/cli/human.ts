@@ -35,8 +35,8 @@ export function formatReply(
   const answer = reply.answer === "" ? "no answer" : mark(plain(reply.answer), bold);
   const evidence = reply.passages.map(
     ({ id, title, text, score, attention, span }, index) =>
-      `${rank(index)} ${heading(id, title)}: ` +
-      `${share} ${percent(attention)}, score ${score.toFixed(3)}\n` +
+      `${rank(index)} ${heading(id, title)}: score ${score.toFixed(3)}` +
+      `${attention > 0 ? `, ${share} ${percent(attention)}` : ""}\n` +
       `      ${snippet(text, span, bold)}`,
   );
   const times = Object.entries(reply.times).map(

@@ -6,7 +6,7 @@ import {
   HYBRID,
   HYBRID_OPTIONS,
   LANGUAGE,
-  PASSAGES_READ,
+  PASSAGES_RETURNED,
   RANK_OPTIONS,
 } from "../options/library-options.ts";
 import {
@@ -90,7 +90,7 @@ export function questionOf(
 /** `--top-k` of a command that answers. */
 export const ANSWER_TOP_K = withDerivedDefault(
   RANK_OPTIONS.topK,
-  `${PASSAGES_READ}, or as many as the model stores`,
+  `${PASSAGES_RETURNED}, or as many as are read`,
 );
 
 type SearchValues = Omit<Resolved<ReturnType<typeof searchOptions>>, "topK" | "linkBase"> & {

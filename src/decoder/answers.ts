@@ -60,17 +60,18 @@ export interface ToRead<P extends PassageInput> {
   readonly match?: Match | undefined;
 }
 
-/** A passage that the model has read, with all properties that it was given with. */
+/** A passage with what reading says of it, and all properties that it was given with. */
 export type Evidence<P extends PassageInput> = P & {
   /**
-   * The target attention on this passage (ReAtt, section 3.2); the shares of a reply sum to 1. From
-   * the reader `marginal`: P(z | x, y), the probability that the answer y comes from this passage;
-   * what is missing from a sum of 1 is that of the null passage.
+   * The target attention on this passage (ReAtt, section 3.2); the shares of those that were read
+   * sum to 1, and that of a passage that was not read is 0. From the reader `marginal`:
+   * P(z | x, y), the probability that the answer y comes from this passage; what is missing from a
+   * sum of 1 is that of the null passage.
    */
   readonly attention: number;
   /**
    * Where `text` has the answer: where the decoder attended to, if it occurs several times.
-   * Undefined if it does not occur or the model abstained.
+   * Undefined if it does not occur, the passage was not read, or the model abstained.
    */
   readonly span?: Span | undefined;
   /**
@@ -105,7 +106,10 @@ export interface Reply<P extends PassageInput> {
   readonly error?: InputError | undefined;
   /** Whether there is no answer, none that can be read, or none that is probable enough. */
   readonly abstained: boolean;
-  /** The passages that were read, in the order in which they were given. */
+  /**
+   * Of `answer`, the best passages: `topK`, of which the first `readTopK` were read. Of `read`, the
+   * passages in the order in which they were given.
+   */
   readonly passages: readonly Evidence<P>[];
   /** Milliseconds: the time of the batch divided by its number of questions. */
   readonly times: { readonly retrieve: number; readonly read: number };

@@ -139,8 +139,8 @@ export const ModelSchema = z.strictObject({
   phraseQueries: z.boolean().optional(),
   /** An answer contains each sequence of this many tokens at most once. 0 means no limit. */
   noRepeatSize: z.int().min(0),
-  /** The passages that `answer` reads unless a call says how many. */
-  answerPassages: z.int().min(1).max(100).optional(),
+  /** How many passages `answer` reads unless a call says it. */
+  readTopK: z.int().min(1).max(100).optional(),
   /** Whether answers are spans of a passage unless a call says otherwise. */
   extractive: z.boolean().optional(),
   /**

@@ -24,6 +24,8 @@ const MIN_KEEP_RATIO = 0.25;
 export const PASSAGES_RETRIEVED = 100;
 /** Passages that `answer` reads, as in the release, unless the model stores another number. */
 export const PASSAGES_READ = 10;
+/** Passages that `answer` returns, unless it reads more. */
+export const PASSAGES_RETURNED = 5;
 
 /** How passages are read: `ANSWER_OPTIONS.reader`. */
 export const READERS = ["fusion", "marginal"] as const;
@@ -240,7 +242,7 @@ export const HYBRID_OPTIONS = {
 
 /** How passages are found. */
 export const RANK_OPTIONS = {
-  /** Number of passages or documents. Default 100 for `retrieve` and 10 for `answer`. */
+  /** Number of passages or documents. Default 100 for `retrieve` and 5 for `answer`. */
   topK: option(integer(1).default(PASSAGES_RETRIEVED), {
     help: "passages, or documents, for each question",
   }),
@@ -257,6 +259,16 @@ export const RANK_OPTIONS = {
    */
   granularity: option(choice("passage", "document").default("passage"), {
     help: "document: passages of one document (or title) count once, with the best score",
+  }),
+};
+
+/** How many of the passages that a search finds are read. */
+export const READ_TOP_K = {
+  /** Number of passages to read: the best ones. Default: that of the model (`readTopK`), else 10. */
+  readTopK: option(integer(1).optional(), {
+    help: "passages to read: the best ones",
+    defaultText: `as many as the model stores, else ${PASSAGES_READ}`,
+    group: READING,
   }),
 };
 

@@ -5,6 +5,7 @@ import {
   type AnsweringOptions,
   abstention,
   answerFromPassages,
+  type Evidence,
   type Reply,
   type ResolvedReadOptions,
   type TokenizedQuestion,
@@ -13,7 +14,7 @@ import {
 } from "../decoder/answers.ts";
 import { retrievalUtilities, type UTILITY_OPTIONS } from "../decoder/retrieval-utility.ts";
 import type { PassageToRead } from "../decoder/windows.ts";
-import { PASSAGES_READ } from "../options/library-options.ts";
+import { PASSAGES_READ, PASSAGES_RETURNED } from "../options/library-options.ts";
 import type { Resolved } from "../options/option.ts";
 import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
 import type { FoundPassage } from "../retrieval/rank.ts";
@@ -26,7 +27,7 @@ import { find, type Hit, hitsBy } from "./retrieving.ts";
 /** Questions of a batch share a pass over the index and each step of the decoder. */
 const QUESTIONS_PER_BATCH = 16;
 
-/** Finds the passages of questions in an index, and reads them. */
+/** Finds the passages of questions in an index, and reads the best of them. */
 export function answers(
   model: LoadedModel,
   questions: readonly string[],
@@ -34,10 +35,13 @@ export function answers(
   options: Resolved<typeof ANSWER>,
 ): AsyncGenerator<Reply<Hit>, void> {
   const { maxPassageTokens, linkBase } = index.header;
-  const { topK = model.config.answerPassages ?? PASSAGES_READ } = options;
+  const { readTopK = model.config.readTopK ?? PASSAGES_READ } = options;
+  const { topK = Math.max(PASSAGES_RETURNED, readTopK) } = options;
   const hybrid = chooseHybrid(options.hybrid, model.config.hybrid, model.folder);
-  // One more than is read: a calibration compares the best passage with the next.
-  const request = { ...options, topK: topK + 1, hybrid, withStates: true, withSimilarity: true };
+  const compared = readTopK + 1; // a calibration compares the best passage with the next
+  const most = Math.max(topK, compared);
+  const similarities = options.explain ? most : compared;
+  const request = { ...options, topK: most, hybrid, states: readTopK, similarities };
   const retrievalScore = retrievalScoreOf(hybrid);
   const hitOf = hitsBy({ ...request, linkBase });
   const readable = (own: FoundPassage): PassageToRead<Hit> => ({
@@ -46,11 +50,12 @@ export function answers(
     states: own.states,
   });
   const passagesOf = async (batch: readonly TokenizedQuestion[]) =>
-    (await find(model, batch, index, request)).map((found): ToRead<Hit> => {
-      const toRead = found.slice(0, topK);
-      const next = found[topK];
+    (await find(model, batch, index, request)).map((found): Found<Hit> => {
+      const toRead = found.slice(0, readTopK);
+      const next = found[readTopK];
       return {
         passages: toRead.map(readable),
+        returned: found.slice(0, topK).map(hitOf),
         match: {
           similarities: toRead.map(({ similarity }) => similarity!),
           next: next && { text: next.passage.text, similarity: next.similarity! },
@@ -80,8 +85,9 @@ export function readings<P extends PassageInput>(
   lists: readonly (readonly P[])[],
   options: ResolvedReadOptions,
 ): AsyncGenerator<Reply<P>, void> {
-  const toRead = (position: number): ToRead<P> => ({
+  const toRead = (position: number): Found<P> => ({
     passages: lists[position]!.map((passage) => ({ passage })),
+    returned: lists[position]!,
   });
   const passagesOf: PassagesOf<P> = async (_, positions) => positions.map(toRead);
   return replies(model, questions, passagesOf, { ...options, abstains: false });
@@ -108,11 +114,17 @@ export async function utilities(
   return retrievalUtilities(reading, tokenize(model, question), accepted, passages, options);
 }
 
-/** What is read for each question of a batch; `positions` are those among all questions. */
+/** What is read for a question, and what is returned. */
+interface Found<P extends PassageInput> extends ToRead<P> {
+  /** Those that are read come first. */
+  readonly returned: readonly P[];
+}
+
+/** What is found for each question of a batch; `positions` are those among all questions. */
 type PassagesOf<P extends PassageInput> = (
   batch: readonly TokenizedQuestion[],
   positions: readonly number[],
-) => Promise<readonly ToRead<P>[]>;
+) => Promise<readonly Found<P>[]>;
 
 interface ReplyOptions extends AnsweringOptions {
   /** Whether a question without a passage is abstained from; otherwise that is an error. */
@@ -158,8 +170,8 @@ async function repliesOfBatch<P extends PassageInput>(
   );
   const middle = performance.now();
   const rows = questions
-    .map((one, i) => ({ ...one, toRead: found[i]! }))
-    .filter(({ toRead }) => !(abstains && toRead.passages.length === 0));
+    .map((one, i) => ({ ...one, found: found[i]! }))
+    .filter(({ found }) => !(abstains && found.passages.length === 0));
   const texts =
     onText && ((text: string, row: number) => onText(text, first + rows[row]!.position));
   // Without a question, the reader is not opened.
@@ -169,16 +181,25 @@ async function repliesOfBatch<P extends PassageInput>(
       : await answerFromPassages(
           await answeringModel(model),
           rows.map(({ question }) => question),
-          rows.map(({ toRead }) => toRead),
+          rows.map(({ found }) => found),
           { ...options, onText: texts },
         );
-  for (const [row, reply] of read.entries()) results[rows[row]!.position] = reply;
+  for (const [row, reply] of read.entries()) {
+    const { position, found } = rows[row]!;
+    results[position] = { ...reply, passages: evidenceOf(found.returned, reply.passages) };
+  }
   const times = {
     retrieve: (middle - start) / batch.length,
     read: (performance.now() - middle) / batch.length,
   };
   return results.map((reply) => ({ ...reply, times }));
 }
+
+/** @param read those of `passages` that were read: the first, and perhaps more */
+const evidenceOf = <P extends PassageInput>(
+  passages: readonly P[],
+  read: readonly Evidence<P>[],
+): Evidence<P>[] => passages.map((passage, i) => read[i] ?? { ...passage, attention: 0 });
 
 async function answeringModel(model: LoadedModel): Promise<AnsweringModel> {
   const { config, tokenizer, states } = model;

@@ -8,6 +8,7 @@ import {
   DIRECTORY,
   INDEX_OPTIONS,
   LOAD_OPTIONS,
+  READ_TOP_K,
   WRITE_OPTIONS,
 } from "../options/library-options.ts";
 import { callback, type Given, SIGNAL } from "../options/option.ts";
@@ -91,8 +92,12 @@ export interface RerankOptions extends Given<typeof SIGNAL>, Given<typeof RERANK
 /** Options of `answer`. Passages are as long as in the index; longer ones are read in windows. */
 export const ANSWER = {
   ...RETRIEVE_OPTIONS,
-  /** Number of passages to read. Default: that of the model (`answerPassages`), else 10. */
+  /**
+   * Number of passages or documents to return, best first. The first `readTopK` are read. Default
+   * 5, or as many as are read.
+   */
   topK: RETRIEVE_OPTIONS.topK.unwrap().optional(),
+  ...READ_TOP_K,
   ...ANSWER_OPTIONS,
   onText: READ_OPTIONS.onText,
 };
@@ -100,6 +105,7 @@ export const ANSWER = {
 /** All options of `retrieve` and of `read`, but the length of passages, which the index has. */
 export interface AnswerOptions
   extends Omit<RetrieveOptions, "topK">,
+    Given<typeof READ_TOP_K>,
     Given<typeof ANSWER_OPTIONS>,
     Pick<ReadOptions, "onText">,
     Given<typeof ANSWER> {}

@@ -111,7 +111,7 @@ export async function* retrievals(
   request: Omit<RankRequest, "scoreOf"> & { readonly explain: boolean },
 ): AsyncGenerator<Retrieval, void> {
   const hitOf = hitsBy({ ...request, linkBase: index.header.linkBase });
-  const search = { ...request, withSimilarity: request.explain };
+  const search = { ...request, similarities: request.explain ? request.topK : 0 };
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
     const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);
     const tokenized = batch.map((text) => tokenizeOrError(model, text));
@@ -135,9 +135,9 @@ export async function find(
   return index.snapshot((generation) => {
     const { statesFingerprint } = model.searching;
     const isOwn = generation.header.states?.fingerprint === statesFingerprint;
-    const withStates = isOwn && request.withStates;
+    const states = isOwn ? request.states : 0;
     const scoreOf = scoreCalibrator(model.config.scoreCalibration, request.hybrid?.lambda);
-    return rank(generation, encoded, { ...request, withStates, scoreOf });
+    return rank(generation, encoded, { ...request, states, scoreOf });
   });
 }
 

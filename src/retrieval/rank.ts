@@ -66,10 +66,10 @@ export interface RankRequest extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hy
   readonly hybrid?: HybridOptions | undefined;
   /** Makes the scores that are returned of those that rank. Default: they are the same. */
   readonly scoreOf?: ScoreCalibrator | undefined;
-  /** Whether to read the states that the index holds. Default: false. */
-  readonly withStates?: boolean | undefined;
-  /** Whether to return the retrieval scores beside those of hybrid search. Default: false. */
-  readonly withSimilarity?: boolean | undefined;
+  /** Of how many of the best passages to read the states that the index holds. Default 0. */
+  readonly states?: number | undefined;
+  /** How many of the best passages get a retrieval score beside that of the search. Default 0. */
+  readonly similarities?: number | undefined;
 }
 
 /** A passage that a search found. */
@@ -95,7 +95,11 @@ export async function rank(
   request: RankRequest,
 ): Promise<FoundPassage[][]> {
   const { topK, granularity, hybrid, filter, where, minScore, signal } = request;
-  const { scoreOf = (score) => score } = request;
+  const {
+    scoreOf = (score) => score,
+    states: withStates = 0,
+    similarities: compared = 0,
+  } = request;
   const accept = await index.accepting({ filter, where });
   const rankPassages: RankPassages<EncodedQuestion> = (some, count) => {
     const search = { topK: count, accept, signal };
@@ -115,14 +119,15 @@ export async function rank(
     const { ordinals, scores, raw } = atLeast(ranking, scoreOf, minScore);
     const { vectors } = questions[question]!;
     const passages = await Promise.all(Array.from(ordinals, passageAt));
-    const states = request.withStates ? await index.states([...ordinals]) : undefined;
-    const similarities = request.withSimilarity ? await index.scores(vectors, ordinals) : undefined;
+    const states = withStates > 0 ? await index.states([...ordinals.subarray(0, withStates)]) : [];
+    const similarities =
+      compared > 0 ? await index.scores(vectors, ordinals.subarray(0, compared)) : [];
     return passages.map((passage, i) => ({
       passage,
       ordinal: ordinals[i]!,
       score: scores[i]!,
       rankingScore: raw[i]!,
-      similarity: similarities?.[i],
+      similarity: similarities[i],
       states: states?.[i],
     }));
   };

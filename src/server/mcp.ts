@@ -23,7 +23,7 @@ import {
 } from "./results.ts";
 import type { Call, Service } from "./service.ts";
 
-/** Passages for an assistant: as many as `answer` reads. */
+/** Passages for an assistant. */
 const SEARCH_TOP_K = 10;
 
 /** What the tools are for, and when to use which. */
@@ -36,7 +36,7 @@ const DESCRIPTIONS: Readonly<Record<ToolName, string>> = {
   search: "Finds the best passages of the documents for a question.",
   answer:
     "Answers a question from the documents: a short quotation with the probability that it is " +
-    "right, its source, and the passages that were read. Empty if the documents have no answer.",
+    "right, its source, and the best passages. Empty if the documents have no answer.",
   get: "Returns a document by its path or id, a part of it by lines, or a passage by its id.",
   multi_get: "Returns the documents whose paths match patterns, up to a number of bytes.",
   status: "Says what the documents are: how many, how old, and the fields that where can compare.",
@@ -74,6 +74,7 @@ const SEARCH_INPUT = {
 };
 const ANSWER_INPUT = {
   question: ANSWER_REQUEST.question,
+  topK: ANSWER_REQUEST.topK,
   where: ANSWER_REQUEST.where,
   minimumConfidence: ANSWER_REQUEST.minimumConfidence,
 };

@@ -8,6 +8,7 @@ import {
   ANSWER_OPTIONS,
   PASSAGES_READ,
   PASSAGES_RETRIEVED,
+  PASSAGES_RETURNED,
   RANK_OPTIONS,
 } from "../options/library-options.ts";
 import { integer, type Resolved } from "../options/option.ts";
@@ -21,7 +22,7 @@ const MAX_QUESTION_CHARACTERS = 10_000;
 const MAX_TEXT_CHARACTERS = 100_000;
 /** Characters of the passages that one request reads: about 250 windows of 512 tokens. */
 const MAX_CHARACTERS_READ = 500_000;
-/** Passages that one request reads. Reading 100 takes seconds on two cores. */
+/** Passages that one request reads or explains. Reading 100 takes seconds on two cores. */
 const MAX_PASSAGES_READ = 100;
 const MAX_PASSAGES_RETRIEVED = 1_000;
 /** Passages of one `PUT`. */
@@ -138,7 +139,18 @@ export const RETRIEVE_REQUEST = {
 export const ANSWER_REQUEST = {
   question,
   id,
-  topK: topK(MAX_PASSAGES_READ, PASSAGES_READ).unwrap().optional(),
+  topK: integer(1, MAX_PASSAGES_RETRIEVED)
+    .optional()
+    .describe(
+      `The number of passages or documents to return. Default: ${PASSAGES_RETURNED}, or as many ` +
+        "as are read.",
+    ),
+  readTopK: integer(1, MAX_PASSAGES_READ)
+    .optional()
+    .describe(
+      "The number of passages to read: the best ones. Default: as many as the model stores, else " +
+        `${PASSAGES_READ}.`,
+    ),
   granularity,
   where,
   hybrid,

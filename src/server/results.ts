@@ -91,8 +91,8 @@ export const REPLY = z.object({
       attention: z
         .number()
         .describe(
-          "The share of the attention; the shares sum to 1. From the reader marginal: the " +
-            "probability that the answer comes from this passage.",
+          "The share of the attention; the shares sum to 1. 0 if the passage was not read. From " +
+            "the reader marginal: the probability that the answer comes from this passage.",
         ),
       cutTokens: z.int().optional().describe("Its tokens that were not read."),
       span: z

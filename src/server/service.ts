@@ -71,7 +71,7 @@ export class Service implements AsyncDisposable {
 
   /** Answers a question first, so that the first client does not wait for BM25. */
   static async start(options: ServiceOptions): Promise<Service> {
-    await options.model.answer("Which passages are there?", options.index, { topK: 1 });
+    await options.model.answer("Which passages are there?", options.index, { readTopK: 1 });
     return new Service(options);
   }
 

@@ -39,7 +39,7 @@ for await (const { answer } of model.answer(
   asked.map(({ question }) => question),
   index,
   {
-    topK: 2,
+    readTopK: 2,
   },
 )) {
   const number = questions.length;
@@ -52,7 +52,7 @@ const data = jsonLines("data.jsonl", questions);
 const calibrate = (...args: string[]) =>
   runCaptured([
     ...["evaluate", "calibrate", "--model", MODEL, "--index", at("index")],
-    ...["--data", data, "--top-k", "2", ...args],
+    ...["--data", data, "--read-top-k", "2", ...args],
   ]);
 
 test("the calibrated model is a copy with other confidences", async () => {
@@ -73,7 +73,7 @@ test("the calibrated model is a copy with other confidences", async () => {
   // A second calibration begins with the confidences of the first
   const again = await runCaptured([
     ...["evaluate", "calibrate", "--model", at("out"), "--index", at("index"), "--json"],
-    ...["--data", data, "--top-k", "2"],
+    ...["--data", data, "--read-top-k", "2"],
   ]);
   const second = JSON.parse(again.stdout);
   assert.ok(Math.abs(second.now.meanConfidence - 14 / 27) < 1e-6); // as the intercept is free
@@ -102,7 +102,7 @@ test("with questions that the documents do not answer, a threshold is stored", a
   const mixed = jsonLines("mixed.jsonl", [...questions, ...none]);
   const { code, stdout, stderr } = await runCaptured([
     ...["evaluate", "calibrate", "--model", MODEL, "--index", at("index"), "--data", mixed],
-    ...["--top-k", "2", "--json"],
+    ...["--read-top-k", "2", "--json"],
   ]);
   assert.is(code, 0, stderr);
   const { calibration, now, unanswerable } = JSON.parse(stdout);
@@ -120,7 +120,7 @@ test("an interrupted calibration continues and gives the same weights", async ()
     } catch {} // not there yet
   }, 5);
   const args = ["evaluate", "calibrate", "--model", MODEL, "--index", at("index"), "--data", data];
-  const options = ["--top-k", "2", "--out", at("stopped"), "--json"];
+  const options = ["--read-top-k", "2", "--out", at("stopped"), "--json"];
   await runCaptured([...args, ...options], { signal: stop.signal });
   clearInterval(timer);
   const lines = readFileSync(record, "utf8").split("\n");

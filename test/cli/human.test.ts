@@ -19,15 +19,18 @@ test("an answer is shown with its evidence, the span marked, and times", () => {
     passages: [
       { ...passage, attention: 0.75, span: { start: 37, end: 43 } },
       { id: "p2", title: "", text: "No.", score: 0.5, attention: 0.25 },
+      { id: "p3", title: "", text: "Not read.", score: 0.4, attention: 0 },
     ],
     times: { retrieve: 12.3, read: 45.6 },
   };
   const expected = `Where do lions live?
 [Africa] (confidence 50 %)
-   1. Lions (p1): attention 75 %, score 1.250
+   1. Lions (p1): score 1.250, attention 75 %
       The lion is a large cat. It lives in [Africa].
-   2. p2: attention 25 %, score 0.500
+   2. p2: score 0.500, attention 25 %
       No.
+   3. p3: score 0.400
+      Not read.
 retrieve 12 ms, read 46 ms
 `;
   assert.is(formatReply("Where do lions live?", reply, false), expected);

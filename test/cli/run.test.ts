@@ -306,7 +306,9 @@ test("a lowest score leaves out passages, alone and before reading", async () =>
 });
 
 test("answer prints JSON lines", async () => {
-  const { code, stdout } = await reatt("answer", ...ask, ...lion, "--top-k", "2", "--json");
+  const { code, stdout } = await reatt(
+    ...["answer", ...ask, ...lion, "--top-k", "3", "--read-top-k", "2", "--json"],
+  );
   assert.is(code, 0);
   const [reply] = parseLines(stdout);
   assert.equal(Object.keys(reply), [
@@ -322,8 +324,9 @@ test("answer prints JSON lines", async () => {
   assert.ok(reply.tokenIds.every(Number.isInteger));
   assert.ok(reply.confidence > 0 && reply.confidence <= 1);
   assert.is(reply.abstained, false);
-  assert.is(reply.passages.length, 2);
+  assert.is(reply.passages.length, 3);
   assert.ok(Math.abs(reply.passages[0].attention + reply.passages[1].attention - 1) < 1e-5);
+  assert.is(reply.passages[2].attention, 0);
   for (const { id, score, span, text } of reply.passages) {
     assert.is(text, PASSAGES.find(({ _id }) => _id === id)!.text);
     assert.type(score, "number");
@@ -422,7 +425,8 @@ for (const name of ["reatt-v11", "reatt-v10-tied"]) {
     );
     const queries = ["--queries", join(reference, "queries.jsonl"), "--json"];
     const asking = ["--model", model, "--index", join(model, "index"), ...queries];
-    const reading = ["--max-input-tokens", length, "--top-k", `${expected.doc_topk}`];
+    const read = `${expected.doc_topk}`;
+    const reading = ["--max-input-tokens", length, "--read-top-k", read, "--top-k", read];
 
     const retrieved = parseLines((await reatt("retrieve", ...asking, "--top-k", "10")).stdout);
     const answered = parseLines(

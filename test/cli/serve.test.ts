@@ -43,7 +43,7 @@ test("serve says where it listens, and SIGTERM completes the requests that run",
     assert.is(child.exitCode, null, output.stderr);
     await setTimeout(20);
   }
-  const answer = send(`${url}/v1/answer`, { question: QUESTION, topK: 4 });
+  const answer = send(`${url}/v1/answer`, { question: QUESTION, readTopK: 4 });
   const isRunning = async () =>
     /^reatt_requests_running 2$/m.test(await (await fetch(`${url}/metrics`)).text());
   while (!(await isRunning())) await setTimeout(5);
@@ -73,7 +73,7 @@ test("ask reads one by one with --reader marginal", async () => {
   const { child, output, ended } = start("ask", "--top-k", "2", "--reader", "marginal");
   child.stdin.end(`${QUESTION}\n`);
   assert.is(await ended, 0);
-  assert.match(output.stdout, /\n {3}1\. Steam engine \(watt\/1\): posterior \d+ %, score/);
+  assert.match(output.stdout, /\n {3}1\. Steam engine \(watt\/1\): score .*, posterior \d+ %/);
 });
 
 test("files and addresses that cannot be used", async () => {

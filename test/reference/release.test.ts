@@ -207,6 +207,7 @@ async function compare(name: string, source: string, weightsFile: string): Promi
     }
     const replies = reatt.answer(questions, index, {
       topK: expected.doc_topk,
+      readTopK: expected.doc_topk,
       maxInputTokens: expected.max_length,
       maxAnswerTokens: expected.queries[0]!.greedy_max_logits.length,
     });

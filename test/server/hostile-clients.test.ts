@@ -7,7 +7,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { send, startTestServer } from "./support.ts";
 
-const QUESTION = { question: "Who patented a steam engine in 1781?", topK: 3 };
+const QUESTION = { question: "Who patented a steam engine in 1781?", readTopK: 3 };
 const SHORT = { head: 1_000, request: 2_000, reply: 1_500, idle: 1_000, check: 100 };
 
 const server = await startTestServer({ clientLimits: SHORT });
@@ -73,7 +73,7 @@ test("data that is no HTTP", async () => {
 
 test("clients that disconnect: their requests leave the queue, and others are answered", async () => {
   server.lines.length = 0;
-  const body = JSON.stringify({ ...QUESTION, topK: 4, maxAnswerTokens: 200 });
+  const body = JSON.stringify({ ...QUESTION, readTopK: 4, maxAnswerTokens: 200 });
   const gone = await Promise.all(
     Array.from({ length: 20 }, () => open(head(body.length) + body.replace("?", "."))),
   );

@@ -52,23 +52,27 @@ function parseEvents(text: string): Event[] {
 /** As the model writes: it has no upper case. The reply quotes the passage. */
 
 test("an answer is the object that reatt answer --json prints", async () => {
-  const response = await ask("/v1/answer", { question: QUESTION, topK: 2 });
+  const response = await ask("/v1/answer", { question: QUESTION, topK: 3, readTopK: 2 });
   assert.is(response.status, 200);
   const reply = await json(response);
   const { stdout } = await runCaptured([
     ...["answer", "--model", "models/reatt-mini", "--index", server.directory],
-    ...["--question", QUESTION, "--top-k", "2", "--json"],
+    ...["--question", QUESTION, "--top-k", "3", "--read-top-k", "2", "--json"],
   ]);
   assert.equal(reply, JSON.parse(stdout));
+  assert.equal(
+    reply.passages.map(({ attention }: { attention: number }) => attention > 0),
+    [true, true, false],
+  );
   assert.is(reply.answer.trim(), "James Watt");
   z.strictObject(REPLY.shape).parse(reply);
 });
 
 test("the reader marginal answers and reads, also as events", async () => {
-  const body = { question: QUESTION, topK: 2, reader: "marginal" };
+  const body = { question: QUESTION, topK: 2, readTopK: 2, reader: "marginal" };
   const reply = await json(await ask("/v1/answer", body));
   z.strictObject(REPLY.shape).parse(reply);
-  const options = { topK: 2, reader: "marginal" } as const;
+  const options = { readTopK: 2, reader: "marginal" } as const;
   const direct = await server.model.answer(QUESTION, server.index, options);
   assert.equal([reply.answer, reply.confidence], [direct.answer, direct.confidence]);
   const events = parseEvents(
@@ -175,7 +179,8 @@ test("invalid requests", async () => {
     [{ question: "x".repeat(10_001) }, /^question: expected at most 10,000 characters/],
     [{ question: "wort ".repeat(1_500) }, /at most 512 tokens/],
     [{ question: "x", topk: 3 }, /did you mean "topK"/],
-    [{ question: "x", topK: 0 }, /^topK: expected a whole number from 1 to 100, got 0/],
+    [{ question: "x", topK: 0 }, /^topK: expected a whole number from 1 to 1000, got 0/],
+    [{ question: "x", readTopK: 101 }, /^readTopK: expected a whole number from 1 to 100, got 101/],
     [{ question: "x", topK: 1e9 }, /^topK/],
     [{ question: "x", maxAnswerTokens: 1_000_000 }, /^maxAnswerTokens/],
     [{ question: "x", where: { year: { near: 3 } } }, /^where: expected comparisons among/],

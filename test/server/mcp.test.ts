@@ -107,6 +107,9 @@ async function checkAnswer(call: Call): Promise<void> {
   for (const internal of ["tokenIds", "id"]) assert.is(internal in result, false);
   for (const internal of ["attention", "span", "cutTokens"])
     assert.is(internal in result.passages[0], false);
+  const { passages } = (await call("answer", { question: QUESTION, topK: 2 })).result;
+  assert.equal(idsOf(passages), idsOf(result.passages).slice(0, 2));
+  assert.ok(passages.every(({ score }: { score: number }) => score >= 0 && score <= 1));
   for (const bad of [{}, { question: " " }, { question: "word ".repeat(1_500) }]) {
     const failed = await call("answer", bad).catch(() => ({ isError: true }));
     assert.is(failed.isError, true);

@@ -95,6 +95,7 @@ const USUAL: Readonly<Record<string, readonly unknown[]>> = {
   question: ["Who?", "x".repeat(10_000), "x".repeat(10_001), "😀".repeat(40)],
   id: ["7", "x".repeat(200), "x".repeat(201), "😀".repeat(200)],
   topK: [1, 2, 100, 101, 1_000, 1_001, 1.5, 0],
+  readTopK: [1, 2, 100, 101, 1.5, 0],
   granularity: ["passage", "document", "page"],
   hybrid: [true, false],
   reader: ["fusion", "marginal", "none"],

@@ -138,10 +138,10 @@ async function* measureParameters(
         ...(reading.length > 0 && { reading }),
       };
       const answered = isDev ? set.questions : sampleQuestions(set.questions);
-      const topK = Math.min(isDev ? PASSAGES_READ : SAMPLE_PASSAGES, index.passageCount);
+      const readTopK = Math.min(isDev ? PASSAGES_READ : SAMPLE_PASSAGES, index.passageCount);
       yield { type: "stage", name: "answering questions", total: answered.length };
       const replies = yield* reporting<TrainingEvent, SampleReply[]>((report) =>
-        answersOf(model, index, answered, { topK, signal }, (done) =>
+        answersOf(model, index, answered, { readTopK, signal }, (done) =>
           report({ type: "progress", done }),
         ),
       );
@@ -245,12 +245,12 @@ async function answersOf(
   model: ReAtt,
   index: TokenIndex,
   questions: readonly MonitorQuestion[],
-  options: { readonly topK: number; readonly signal: AbortSignal | undefined },
+  options: { readonly readTopK: number; readonly signal: AbortSignal | undefined },
   onProgress: (questions: number) => void,
 ): Promise<SampleReply[]> {
   const texts = questions.map(({ question }) => question);
   const replies: SampleReply[] = [];
-  const reading = { ...options, hybrid: false, minimumConfidence: 0 };
+  const reading = { ...options, topK: options.readTopK, hybrid: false, minimumConfidence: 0 };
   for await (const { answer, passages } of model.answer(texts, index, reading)) {
     replies.push({
       answer,
