@@ -56,6 +56,25 @@ test("code looks like code, and prose does not", () => {
     assert.is(kinds(prose), "p", prose);
 });
 
+test("a very long line takes time that grows with its length only", () => {
+  for (const part of ["f(", "| a ", "x; ", " ", "a.b.", "- ", "$"]) {
+    const costOf = (length: number): number => {
+      const text = part.repeat(length / part.length);
+      const runs = Array.from({ length: 5 }, () => {
+        const start = process.cpuUsage();
+        textElements(text, []);
+        const { user, system } = process.cpuUsage(start);
+        return user + system;
+      });
+      return Math.min(...runs);
+    };
+    costOf(5_000); // compiles
+    const [short, long] = [costOf(5_000), costOf(40_000)];
+    // 8 times as long; a square would be 64
+    assert.ok(long < 32 * short + 2_000, `${part}: ${short} and ${long} microseconds`);
+  }
+});
+
 test("lines with the same number of cells are a table, with the text around it", () => {
   const rows = "Part | Price\nShaft | 17\nBearing |  9";
   assert.is(kinds(`What it costs:\n\n${rows}\n\nWithout tax.`), "p div p");

@@ -1,8 +1,6 @@
 /** A condition on metadata, put together from the fields and values of the index. */
 
-import { element } from "./text.js";
-
-const byId = (id) => document.getElementById(id);
+import { byId, element } from "./dom.js";
 
 const EQUAL = [
   ["=", "is"],

@@ -4,6 +4,7 @@
  */
 
 import { answer, apiKey, json, KeyError } from "./api.js";
+import { byId } from "./dom.js";
 import { showFields, showWhere, startFilter } from "./filter.js";
 import {
   clear,
@@ -15,10 +16,9 @@ import {
   showText,
 } from "./view.js";
 
-const byId = (id) => document.getElementById(id);
 const question = byId("question");
-/** Passages that are found; the first ones are shown at once. */
-const FOUND = 10;
+/** Passages of a reply; the first ones are shown at once. */
+const TOP_K = 10;
 /** Bytes of a document that is shown. */
 const DOCUMENT_BYTES = 500_000;
 
@@ -137,33 +137,29 @@ async function run(work) {
   }
 }
 
-/** The passages come first, then the answer, then the words that match. */
+/** The answer comes first, then its passages, then the words that match. */
 async function showAnswer(signal) {
   const address = location.search;
   const where = byId("where").value;
   const asked = question.value;
   const known = shown.get(address);
   if (known) {
-    showReply(known.reply, known.passages, where);
+    showReply(known.reply, where);
     showPassages(asked, known, openOf);
     return;
   }
   showLine("Reading…");
-  const request = { question: asked, ...(where !== "" && { where }) };
-  const found = json("v1/retrieve", { ...request, topK: FOUND }, signal);
-  const replying = answer(request, signal, (text) => signal.aborted || showText(text));
-  replying.catch(() => {}); // awaited below
-  const { results: passages } = await found;
-  showPassages(asked, { passages }, openOf);
-  const reply = await replying;
+  const request = { question: asked, topK: TOP_K, ...(where !== "" && { where }) };
+  const reply = await answer(request, signal, (text) => signal.aborted || showText(text));
   if (signal.aborted) return;
-  showReply(reply, passages, where);
-  showPassages(asked, { passages, reply }, openOf);
+  const { passages } = reply;
+  showReply(reply, where);
+  showPassages(asked, { reply }, openOf);
   if (passages.length === 0) return;
   const body = { question: asked, passages: passages.map(({ id }) => id) };
   const explained = await json("v1/explain", body, signal).catch(() => undefined);
   if (signal.aborted || !explained) return; // then without marks
-  const all = { passages, reply, explanations: explained.results };
+  const all = { reply, explanations: explained.results };
   shown.set(address, all);
   showPassages(asked, all, openOf);
 }

@@ -1,12 +1,14 @@
 /** Texts of passages as elements: paragraphs, tables, code, with marks. Text stays text nodes. */
 
+import { element } from "./dom.js";
+
 /** The line breaks of a paragraph with lines of a fixed width. Lists, tables and code keep theirs. */
 const WRAPPED = /(?<=[^\n]{50})\n(?=[\p{L}("“‘`])/gu;
 /** How a line of code looks, of whatever language; a line of prose rarely does. */
 const CODE = new RegExp(
   [
     /^(?: {2,}|\t)\S/, // indented
-    /[=()[\]{}"'<>].*;$|[{}]$|[({[\\]$/, // ends as a statement
+    /[{}]$|[({[\\]$/, // ends as a statement
     /^\s*(?:\/\/|\/\*|#!|\$ |<\/?[a-z])|^\s+\*\/?(?: |$)/i, // a comment, a command, an element
     /^(?:npm|npx|yarn|pnpm|pip|git|curl|sudo|docker|cd|import|export|const|let|var|return|def) \S.*[^.]$/,
     /^[\w.$]+\(.*\)$/, // a call
@@ -15,15 +17,9 @@ const CODE = new RegExp(
     .map(({ source }) => source)
     .join("|"),
 );
+/** A statement that ends with a semicolon has one of these too. */
+const PUNCTUATION = /[=()[\]{}"'<>]/;
 const LIST_ITEM = /^\s*(?:[-•*]|\d+[.)]) \S/;
-
-/** An element with attributes and children; text becomes text nodes. */
-export function element(name, attributes = {}, ...children) {
-  const created = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
-  created.append(...children);
-  return created;
-}
 
 /** @param marks parts of the text: `{ start, end, class }` */
 export function textElements(text, marks) {
@@ -80,11 +76,13 @@ const blockOf = (kind, lines) => ({ kind, start: lines[0].start, end: lines.at(-
 
 function isCode(lines) {
   if (lines.every(({ text }) => LIST_ITEM.test(text) && !text.startsWith(" "))) return false;
-  const alike = lines.filter(({ text }) => CODE.test(text)).length;
+  const alike = lines.filter(({ text }) => CODE.test(text) || isStatement(text)).length;
   if (alike > 0 && alike >= lines.length / 2) return true;
   const isPhrase = lines.length === 1 && !/[-./=~_]/.test(lines[0].text);
   return !isPhrase && lines.every(({ text }) => isCommand(text));
 }
+
+const isStatement = (line) => line.endsWith(";") && PUNCTUATION.test(line);
 
 /** A line such as `systemctl stop shop`: it begins in lower case and ends without a stop. */
 const isCommand = (line) =>

@@ -1,8 +1,7 @@
 /** Shows replies and documents. */
 
-import { element, highlighted, matchesOf, textElements } from "./text.js";
-
-const byId = (id) => document.getElementById(id);
+import { byId, element } from "./dom.js";
+import { highlighted, matchesOf, textElements } from "./text.js";
 
 /** An answer that is less likely right than wrong is only a guess. */
 const SURE = 0.5;
@@ -41,9 +40,8 @@ function showOnly(...sections) {
   for (const id of ["result", "evidence", "document"]) byId(id).hidden = !sections.includes(id);
 }
 
-/** @param passages that were found @param where the filter of the question */
-export function showReply(reply, passages, where) {
-  const { answer, abstained, confidence, source } = reply;
+/** @param where the filter of the question */
+export function showReply({ answer, abstained, confidence, source, passages }, where) {
   const hasAnswer = !abstained && answer.trim() !== "";
   showOnly("result", ...(passages.length > 0 ? ["evidence"] : []));
   const isSure = hasAnswer && confidence >= SURE;
@@ -74,14 +72,13 @@ function showSource(source, passages) {
 }
 
 /**
- * @param found passages; and the reply and the tokens that match, once they are known
+ * @param asked the reply; and the tokens of its passages that match, once they are known
  * @param onOpen receives a passage whose document is to be shown
  */
-export function showPassages(question, { passages, reply, explanations = [] }, onOpen) {
-  const { source, passages: read = [] } = reply ?? {};
+export function showPassages(question, { reply, explanations = [] }, onOpen) {
+  const { source, passages } = reply;
   const items = passages.map((passage, i) => {
-    const isSource = passage.id === source?.id;
-    const { span } = (isSource && read.find(({ id }) => id === passage.id)) || {};
+    const span = passage.id === source?.id ? passage.span : undefined;
     const { tokens = [] } = explanations[i] ?? {};
     return passageItem(passage, { question, tokens, span, onOpen });
   });
@@ -138,8 +135,9 @@ function foldable(text, marks, place) {
     end: mark.end - start,
   }));
   const part = element("div", { class: "text" }, ...textElements(text.slice(start, end), moved));
-  if (start > 0) part.firstChild.prepend("… ");
-  if (end < text.length) part.lastChild.append(" …");
+  // An excerpt of white space has no elements.
+  if (start > 0) (part.firstChild ?? part).prepend("… ");
+  if (end < text.length) (part.lastChild ?? part).append(" …");
   const more = element("button", { class: "quiet", type: "button" }, "Show the whole passage");
   more.addEventListener("click", () => {
     part.replaceWith(whole);
