@@ -46,8 +46,9 @@ export function toMarkdown(question: string, hits: readonly Hit[], pathOf: PathO
   const items = hits.map((hit, i) => {
     const { id, title, text, score, link, metadata } = hit;
     const name = escaped(plain(title || id));
-    const facts = [escaped(plain(pathOf(hit))), placeInWords(metadata), score.toFixed(2)];
-    const heading = `${i + 1}. ${link === undefined ? `**${name}**` : `[**${name}**](<${link}>)`}`;
+    const place = placeInWords(metadata);
+    const facts = [escaped(plain(pathOf(hit))), place && escaped(place), score.toFixed(2)];
+    const heading = `${i + 1}. ${link === undefined ? `**${name}**` : `[**${name}**](<${address(link)}>)`}`;
     const lines = text.split("\n").map((line) => `   > ${escaped(plain(line))}`.trimEnd());
     return `${heading} (${facts
       .filter(Boolean)
@@ -57,6 +58,9 @@ export function toMarkdown(question: string, hits: readonly Hit[], pathOf: PathO
   const found = items.length > 0 ? items : ["No passage.\n"];
   return [`## ${escaped(plain(question))}\n`, ...found, ""].join("\n");
 }
+
+/** A link between `<` and `>`, which these characters and a line break would end. */
+const address = (link: string): string => link.replace(/[\s<>\\]/g, encodeURIComponent);
 
 /** Text that Markdown shows as it is. */
 const escaped = (text: string): string =>

@@ -47,4 +47,13 @@ test("text cannot become markup", () => {
   assert.is(toMarkdown("?", [], pathsIn(undefined)), "## ?\n\nNo passage.\n\n");
 });
 
+test("a link stays an address, whatever it has", () => {
+  const hit = { id: "1", title: "A", text: "Text.", score: 1, metadata: { _lines: "1-2*3*" } };
+  const linked = { ...hit, link: "https://example.org/a>) <b>\n# x\\>?q=ü&r=(1)" };
+  assert.match(
+    toMarkdown("?", [linked], pathsIn(undefined)),
+    "[**A**](<https://example.org/a%3E)%20%3Cb%3E%0A#%20x%5C%3E?q=ü&r=(1)>) (1, line 1-2\\*3\\*",
+  );
+});
+
 test.run();
