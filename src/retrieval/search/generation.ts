@@ -100,6 +100,8 @@ export interface RemotePassages {
   readonly accepting: IndexGeneration["accepting"];
   readonly matching: IndexGeneration["matching"];
   readonly words: WordSearch;
+  /** The passages at these ordinals, with few questions to the store. */
+  passages(ordinals: readonly number[]): Promise<Passage[]>;
 }
 
 /**
@@ -295,6 +297,7 @@ export class IndexGeneration {
   /** The passages at these ordinals. */
   async passages(ordinals: readonly number[]): Promise<Passage[]> {
     checkOrdinals(ordinals, this.#store.ordinalCount);
+    if (this.#remote) return this.#remote.passages(ordinals);
     return Promise.all(ordinals.map((ordinal) => this.#store.passage(ordinal)));
   }
 

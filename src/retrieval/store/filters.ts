@@ -3,12 +3,16 @@
  * it can leave out, so that it finds enough candidates that pass.
  */
 
+import { InputError } from "../../io/errors.ts";
+import { excerpt } from "../../io/excerpt.ts";
 import type { RankingRequest, RemotePassages, Selection } from "../search/generation.ts";
 import { FieldTypes } from "../where/fields.ts";
 import { passes, type Where } from "../where/where.ts";
 import type { CandidateRequest, Store } from "./store.ts";
 import type { StoredPassages } from "./stored-passages.ts";
 
+/** Conditions that are not checked again; then none are, until they are used again. */
+const MAX_CHECKED = 1_000;
 /** Passages that a condition without results is compared with, for each of its fields. */
 const SAMPLE = 200;
 
@@ -21,8 +25,10 @@ export function storeFilters(store: Store, passages: StoredPassages): StoreFilte
   const inStore = new WeakMap<object, Omit<CandidateRequest, "count">>();
   const checked = new Set<string>();
   const check = async (where: Where): Promise<void> => {
+    checkTexts(where);
     const key = JSON.stringify(where);
     if (!checked.has(key)) await checkFields(store, where);
+    if (checked.size >= MAX_CHECKED) checked.clear();
     checked.add(key);
   };
   return {
@@ -49,6 +55,24 @@ export function storeFilters(store: Store, passages: StoredPassages): StoreFilte
     },
   };
 }
+
+/** @throws {InputError} for texts that no passage of a store has */
+function checkTexts(where: Where): void {
+  JSON.stringify(where, (name, value: unknown) => {
+    for (const text of [name, value])
+      if (typeof text === "string" && /\0|\p{Surrogate}/u.test(text)) throw unstorable(text);
+    return value;
+  });
+}
+
+const unstorable = (text: string): InputError =>
+  new InputError({
+    code: "ERR_REATT_BAD_CONDITION",
+    where: "where",
+    expected: "texts of Unicode without the character U+0000, as stores keep them",
+    got: excerpt(text),
+    remedy: "leave it out: no passage has it",
+  });
 
 /** @throws {InputError} if no passage passes, and none of a sample has the fields or their types */
 async function checkFields(store: Store, where: Where): Promise<void> {

@@ -50,7 +50,7 @@ export async function generationOf(
     engine: openCandidateSearch(parts),
     scorer,
     codebook: codec.codebook,
-    remote: { ...filters, words },
+    remote: { ...filters, words, passages: passages.passages },
   });
   const release = async () => {
     await scorer[Symbol.asyncDispose]();

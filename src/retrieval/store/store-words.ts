@@ -11,6 +11,9 @@ import { CANDIDATES_PER_HIT, type CandidateSearch } from "./candidate-search.ts"
 import type { StoreProperties } from "./properties.ts";
 import type { StoreStatistics } from "./store.ts";
 
+/** Terms whose counts stay in memory. */
+const MAX_TERMS = 10_000;
+
 export async function openStoreWords(
   { store, passages, filters, candidates }: Omit<CandidateSearch, "scorer">,
   { languages }: StoreProperties,
@@ -20,11 +23,15 @@ export async function openStoreWords(
   const frequencies = new Map<string, number>();
   /** The statistics for the terms of a query. */
   const collectionOf = async (query: string): Promise<CollectionStatistics> => {
-    const unknown = [...new Set(analyser.terms(query))].filter((term) => !frequencies.has(term));
-    if (unknown.length > 0)
-      for (const [i, count] of (await store.frequencies(unknown)).entries())
-        frequencies.set(unknown[i]!, count);
-    const documentFrequency = (term: string): number => frequencies.get(term) ?? 0;
+    const own = new Map(analyser.terms(query).map((term) => [term, frequencies.get(term)]));
+    const unknown = [...own.keys()].filter((term) => own.get(term) === undefined);
+    const counts = unknown.length > 0 ? await store.frequencies(unknown) : [];
+    if (frequencies.size + unknown.length > MAX_TERMS) frequencies.clear();
+    for (const [i, count] of counts.entries()) {
+      own.set(unknown[i]!, count);
+      frequencies.set(unknown[i]!, count);
+    }
+    const documentFrequency = (term: string): number => own.get(term) ?? 0;
     return { size, averageLength: length / Math.max(1, size), documentFrequency, analyser };
   };
   const score: WordSearch["score"] = async (query, ordinals, parameters = {}) => {

@@ -18,10 +18,14 @@ export interface StoredPassages extends AsyncPassages {
   id(ordinal: number): string;
   /** A passage that is in memory. */
   known(ordinal: number): Passage | undefined;
+  /** Many passages, with few questions to the store. */
+  passages(ordinals: readonly number[]): Promise<Passage[]>;
 }
 
 type AsyncPassages = OpenParts["store"] & Keys;
 
+/** Passages that the store is asked for at once; their codes take some MB. */
+const GET_BATCH = 500;
 /** Bytes that a passage takes beside its texts and codes. */
 const OVERHEAD = 500;
 
@@ -88,6 +92,24 @@ export function openStoredPassages(
     known: (ordinal) => rows.get(ordinal)?.passage,
     isAlive: () => true,
     passage: async (ordinal) => (await read(ordinal)).passage,
+    async passages(wanted) {
+      const found = new Map<number, Passage>();
+      for (const ordinal of wanted) {
+        const known = rows.get(ordinal);
+        if (known) found.set(ordinal, known.passage);
+      }
+      const missing = wanted.filter((ordinal) => !found.has(ordinal));
+      for (let first = 0; first < missing.length; first += GET_BATCH) {
+        const some = missing.slice(first, first + GET_BATCH).map((ordinal) => ids[ordinal]!);
+        for (const { passage } of await store.get(some))
+          found.set(ordinals.get(passage.id)!, passage);
+      }
+      return wanted.map((ordinal) => {
+        const passage = found.get(ordinal);
+        if (!passage) throw deleted(store.address, ids[ordinal]!);
+        return passage;
+      });
+    },
     async keys(ordinal, allocate?: AllocateValues) {
       const keys = decoder.decode(aligned((await read(ordinal)).codes), allocate);
       longestKey = Math.max(longestKey, longestRow(keys, dimension));

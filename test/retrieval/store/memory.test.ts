@@ -1,7 +1,10 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { InputError } from "../../../src/io/errors.ts";
+import type { IndexGeneration } from "../../../src/retrieval/search/generation.ts";
 import { importPassages } from "../../../src/retrieval/store/import.ts";
 import { generationOf, openCollection } from "../../../src/retrieval/store/open-store-index.ts";
+import type { Where } from "../../../src/retrieval/where/where.ts";
 import { memoryStore } from "../../support/memory-store.ts";
 import { encode, header, makePassages } from "../support.ts";
 import { storeConformance } from "./conformance.ts";
@@ -25,5 +28,88 @@ test("links begin as the option says, or as the import said", async () => {
     await release();
   }
 });
+
+/** An index over a store that counts what it is asked. */
+async function withCounts(
+  count: number,
+  work: (index: IndexGeneration, asked: Record<string, unknown[]>) => Promise<void>,
+): Promise<void> {
+  const store = memoryStore();
+  await importPassages(store, makePassages(count), {
+    header,
+    encode,
+    bits: undefined,
+    isImport: true,
+  });
+  const asked: Record<string, unknown[]> = { get: [], frequencies: [], matching: [] };
+  const counting = new Proxy(store, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...given: unknown[]) => {
+        asked[String(name)]?.push(given[0]);
+        return value.apply(target, given);
+      };
+    },
+  });
+  const options = { linkBase: undefined, memoryLimit: 1, threads: 1, candidates: 10 };
+  const { generation, release } = await generationOf(await openCollection(counting), options);
+  await work(generation, asked);
+  await release();
+}
+
+test("many passages are one question to the store, also when they are not in memory", () =>
+  withCounts(700, async (index, asked) => {
+    const ordinals: number[] = [];
+    const ids: string[] = [];
+    for await (const [ordinal, { id }] of index.entries()) {
+      ordinals.unshift(ordinal);
+      ids.unshift(id);
+    }
+    const found = await index.passages(ordinals);
+    assert.equal(
+      found.map(({ id }) => id),
+      ids,
+    );
+    assert.ok(asked.get!.length <= 2, `${asked.get!.length} questions`);
+  }));
+
+test("what was asked about is forgotten after very many words and conditions", () =>
+  withCounts(3, async (index, asked) => {
+    const rank = (query: string) => index.words!.rank(query, 1, {});
+    const first = await rank("w1");
+    await rank("w1");
+    assert.is(asked.frequencies!.length, 1);
+    await rank(Array.from({ length: 10_001 }, (_, i) => `x${i}`).join(" "));
+    assert.equal(await rank("w1"), first);
+    assert.is(asked.frequencies!.length, 3);
+    const where = (i: number) =>
+      index.accepting({ where: { or: [{ n: i }, { n: { exists: false } }] } });
+    await where(0);
+    const once = asked.matching!.length;
+    await where(0);
+    assert.is(asked.matching!.length, once);
+    for (let i = 1; i <= 1_000; i++) await where(i);
+    await where(0);
+    assert.is(asked.matching!.length, 1_002 * once);
+  }));
+
+test("a condition with a text that no store keeps is one line", () =>
+  withCounts(3, async (index) => {
+    for (const where of [
+      { a: "x\0" },
+      { "\0": 1 },
+      { not: { a: { in: ["\ud800"] } } },
+    ] as Where[]) {
+      const error = await index.accepting({ where }).catch((reason: InputError) => reason);
+      assert.ok(error instanceof InputError);
+      assert.is(error.code, "ERR_REATT_BAD_CONDITION");
+      assert.match(
+        error.message,
+        /^where: expected texts of Unicode without the character U\+0000/,
+      );
+    }
+    await index.accepting({ where: { not: { a: "\\u0000 😀" } } });
+  }));
 
 test.run();
