@@ -7,6 +7,7 @@ import { z } from "zod";
 import { InputError, inputErrorFrom, isMissing } from "../io/errors.ts";
 import { parseJson } from "../io/parse-json.ts";
 import { readSmallFile } from "../io/small-file.ts";
+import { isStoreAddress } from "../retrieval/store/address.ts";
 import { assistantSchema } from "../server/options.ts";
 
 export const CONFIG_NAME = "reatt.config.json";
@@ -32,7 +33,7 @@ const collection = z.strictObject({
   assistant: assistantSchema.optional(),
   /** Default: the model of the package. */
   model: z.string().min(1).optional(),
-  /** The folder of the index. Default: `.reatt/NAME`. */
+  /** The folder of the index, or its address in a store. Default: `.reatt/NAME`. */
   index: z.string().min(1).optional(),
 });
 
@@ -48,8 +49,9 @@ export type ConfigFile = z.infer<typeof configFile>;
 
 export interface Collection extends Omit<z.infer<typeof collection>, "index"> {
   readonly name: string;
-  /** Absolute, as is `index`. */
+  /** Absolute. */
   readonly path: string;
+  /** An absolute path, or the address of a collection of a store. */
   readonly index: string;
 }
 
@@ -82,8 +84,9 @@ function configOf(file: string, bytes: Buffer): Config {
   const { collections } = parsed(bytes.toString("utf8"), file);
   const absolute = (path: string): string => resolve(dirname(file), path);
   const all = Object.entries(collections).map(([name, one]): Collection => {
-    const index = absolute(one.index ?? join(INDEX_FOLDER, name));
-    return { ...one, name, path: absolute(one.path), index };
+    const { index = join(INDEX_FOLDER, name) } = one;
+    const place = isStoreAddress(index) ? index : absolute(index);
+    return { ...one, name, path: absolute(one.path), index: place };
   });
   return { file, digest, collections: all };
 }

@@ -11,7 +11,7 @@ import { collectionOf } from "../server/serve.ts";
 import { Service } from "../server/service.ts";
 import { defineCommand } from "./command.ts";
 import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "./engine.ts";
-import { INDEX, MODEL } from "./file-options.ts";
+import { INDEX, MODEL, STORE } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 import { runServer } from "./run-server.ts";
 import { version } from "./version.ts";
@@ -22,6 +22,7 @@ export const mcpCommand = defineCommand({
   options: {
     model: MODEL,
     index: INDEX,
+    store: STORE,
     ...serverOptions,
     ...LINK_OPTION,
     ...ENGINE_OPTIONS,

@@ -4,8 +4,10 @@ import { stat } from "node:fs/promises";
 import { formatBytes } from "../io/format-bytes.ts";
 import { manifestPath } from "../retrieval/index/format/manifest.ts";
 import { indexInfo } from "../retrieval/maintain.ts";
+import { connectStore, isStoreAddress } from "../retrieval/store/address.ts";
 import { compareFolder } from "../sync/compare.ts";
-import { readRecord } from "../sync/record.ts";
+import { type FolderRecord, readRecord } from "../sync/record.ts";
+import { storeTarget } from "../sync/store-target.ts";
 import { named } from "./collection-values.ts";
 import { type Collection, findConfig, printable } from "./collections.ts";
 import { defineCommand } from "./command.ts";
@@ -31,8 +33,8 @@ interface IndexedState {
   readonly files: number;
   readonly passages: number;
   readonly bytes: number;
-  /** The time of the last change, in ISO 8601. */
-  readonly at: string;
+  /** The time of the last change, in ISO 8601; a store does not tell. */
+  readonly at?: string;
 }
 
 export const statusCommand = defineCommand({
@@ -58,25 +60,42 @@ async function statusOf(
   { name, description, path, index, include, ignore }: Collection,
   signal: AbortSignal,
 ): Promise<Status> {
-  const changedAt = await stat(manifestPath(index)).catch(() => undefined);
-  const record = changedAt && (await readRecord(index));
+  const built = await (isStoreAddress(index) ? builtInStore(index) : builtInFolder(index));
+  const record = built?.record;
   const known = new Map(Object.entries(record?.files ?? {}));
   const comparison = await compareFolder(path, index, known, { include, ignore, signal });
   const failed = record?.failed ?? {};
   const changed = comparison.changed.filter((file) => failed[file.name] === undefined);
   const shared = { name, description, path, index, failed };
   const counts = { changed: changed.length, removed: comparison.removed.length };
-  if (!changedAt) return { ...shared, ...counts };
+  if (!built) return { ...shared, ...counts };
   const { passages, bytes } = await indexInfo(index);
-  const at = changedAt.mtime.toISOString();
-  return { ...shared, ...counts, indexed: { files: known.size, passages, bytes, at } };
+  const at = built.changed && { at: built.changed };
+  return { ...shared, ...counts, indexed: { files: known.size, passages, bytes, ...at } };
+}
+
+/** What is known of an index; undefined if there is none. */
+type Built = { readonly record?: FolderRecord | undefined; readonly changed?: string } | undefined;
+
+async function builtInFolder(index: string): Promise<Built> {
+  const changed = await stat(manifestPath(index)).catch(() => undefined);
+  return changed && { record: await readRecord(index), changed: changed.mtime.toISOString() };
+}
+
+async function builtInStore(index: string): Promise<Built> {
+  await using store = await connectStore(index);
+  const target = storeTarget(store);
+  return (await target.generation()) === undefined
+    ? undefined
+    : { record: await target.readRecord() };
 }
 
 function describe({ name, description, path, indexed, changed, removed, failed }: Status): string {
   const lines = [`${name}${description === undefined ? "" : `: ${description}`}`, `  ${path}`];
   if (indexed) {
     const { files, passages, bytes, at } = indexed;
-    lines.push(`  files: ${files}, passages: ${passages}, ${formatBytes(bytes)}, changed ${at}`);
+    const changedAt = at === undefined ? "" : `, changed ${at}`;
+    lines.push(`  files: ${files}, passages: ${passages}, ${formatBytes(bytes)}${changedAt}`);
   } else lines.push("  not indexed yet");
   lines.push(
     changed + removed === 0
