@@ -35,7 +35,7 @@ import {
 } from "../retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "../retrieval/index/write/transaction.ts";
 import { deletePassages } from "../retrieval/maintain.ts";
-import { connectStore, isStoreAddress } from "../retrieval/store/address.ts";
+import { connectStore, isStoreAddress, schemeOf } from "../retrieval/store/address.ts";
 import { importPassages } from "../retrieval/store/import.ts";
 import { checkUnfinished } from "../retrieval/store/import-parts.ts";
 import { findProperties, readProperties } from "../retrieval/store/properties.ts";
@@ -320,7 +320,7 @@ const noForecast = (where: string): InputError =>
     code: "ERR_REATT_BAD_OPTION",
     where: "directory",
     expected: "a folder, whose index has a size that can be estimated",
-    got: `the address ${new URL(where).protocol}//`,
+    got: `the address ${schemeOf(where)}://`,
     remedy: "multiply the bytes of a passage in docs/SCALE.md",
   });
 

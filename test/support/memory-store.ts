@@ -13,6 +13,7 @@ import { passes } from "../../src/retrieval/where/where.ts";
 export function memoryStore(): Store {
   const rows = new Map<string, NewPassage>();
   const records = new Map<string, string>();
+  let changes = 0;
   const sorted = (): NewPassage[] =>
     [...rows.values()].sort((a, b) => (a.passage.id < b.passage.id ? -1 : 1));
   const best = (
@@ -45,9 +46,13 @@ export function memoryStore(): Store {
     recordNames: async (prefix) =>
       [...records.keys()].filter((name) => name.startsWith(prefix)).sort(),
     async put(passages) {
+      changes++;
       for (const row of passages) rows.set(row.passage.id, structuredClone(row));
     },
-    delete: async (ids) => ids.filter((id) => rows.delete(id)).length,
+    async delete(ids) {
+      changes++;
+      return ids.filter((id) => rows.delete(id)).length;
+    },
     digests: async (ids) =>
       new Map(ids.filter((id) => rows.has(id)).map((id) => [id, digestOf(rows.get(id)!.passage)])),
     get: async (ids) => ids.flatMap((id) => rows.get(id) ?? []),
@@ -66,6 +71,7 @@ export function memoryStore(): Store {
       terms: sum(({ terms }) => terms.length),
       cutPassages: sum(({ cutTokens }) => Number(cutTokens > 0)),
       cutTokens: sum(({ cutTokens }) => cutTokens),
+      version: `${changes}`,
     }),
     bytes: async () => sum(({ codes }) => codes.length),
     async *matching(where) {

@@ -12,6 +12,6 @@ export function checkCollection(name: string, where: string): string {
     where,
     expected: "a collection of lower-case letters, digits and _, with a letter first, at most 48",
     got: name === "" ? "none" : JSON.stringify(name),
-    remedy: "write it after the database: postgres://HOST/DATABASE/COLLECTION",
+    remedy: "write it at the end: postgres://HOST/DATABASE/COLLECTION, weaviate://HOST/COLLECTION",
   });
 }

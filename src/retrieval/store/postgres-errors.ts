@@ -1,7 +1,6 @@
 /** Errors of PostgreSQL and of its client, as one line. */
 
 import { InputError, type Problem } from "../../io/errors.ts";
-import type { Passage } from "../../text/passage.ts";
 
 /** What the client says about a connection, where the server has no code. */
 const LOST = /terminated|timeout|not queryable|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH/i;
@@ -98,18 +97,6 @@ const UNSTORABLE: Described = {
   expected: "texts of Unicode without the character U+0000, as PostgreSQL stores them",
   remedy: "remove such characters from the passages",
 };
-
-/** @throws {InputError} for a passage that would not be stored as it is */
-export function checkStorable({ id, title, text, document = "" }: Passage, where: string): void {
-  const isStorable = (part: string): boolean =>
-    !/\p{Surrogate}/u.test(part) && !part.includes("\0");
-  if ([id, title, text, document].every(isStorable)) return;
-  throw new InputError({
-    where,
-    ...UNSTORABLE,
-    got: `others in the passage ${JSON.stringify(id)}`,
-  });
-}
 
 /** The `InputError` for what a call of the client threw; any other error unchanged. */
 export function postgresError(error: unknown, where: string): unknown {

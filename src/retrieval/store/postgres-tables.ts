@@ -48,6 +48,7 @@ export const COUNTS = {
   terms: "sum(term_count)",
   cut_passages: "count(*) FILTER (WHERE cut_tokens > 0)",
   cut_tokens: "sum(cut_tokens)",
+  contents: "sum(hashtext(digest)::bigint)", // another sum after each change of a passage
 } as const;
 
 const NAMES = Object.keys(COUNTS);

@@ -10,11 +10,13 @@ import type { Pool, QueryResult } from "pg";
 import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { Where } from "../where/where.ts";
+import { batches } from "./batches.ts";
 import { checkCollection } from "./collection-name.ts";
-import { checkStorable, postgresError } from "./postgres-errors.ts";
+import { postgresError } from "./postgres-errors.ts";
 import { COUNTS, createTables } from "./postgres-tables.ts";
 import { type Bind, conditionSql } from "./postgres-where.ts";
 import { PROPERTIES } from "./properties.ts";
+import { checkStorable } from "./storable.ts";
 import type { CandidateRequest, NewPassage, PassageRow, Store, StoredPassage } from "./store.ts";
 
 /** Connections of an open store: searches that run at a time. */
@@ -22,9 +24,6 @@ const CONNECTIONS = 8;
 const CONNECT_MS = 5_000;
 /** A statement that takes longer is an error: a search must not hang. */
 const STATEMENT_MS = 120_000;
-/** Passages and bytes of codes in one statement. */
-const BATCH_PASSAGES = 100;
-const BATCH_BYTES = 2_000_000;
 /** Rows that a scan of the collection reads at a time. */
 const PAGE = 256;
 /** Passages that the rarest terms of a question must have before the others are left out. */
@@ -52,8 +51,8 @@ interface Row extends Omit<PassageRow, "passage" | "tokens" | "cutTokens" | "che
 const PASSAGE = "id, title, text, document, metadata";
 
 /** @throws {InputError} if the package pg is not installed, or the address has no database */
-export async function openPostgres(url: URL): Promise<Store> {
-  const { server, schema, address } = parseAddress(url);
+export async function openPostgres(given: string): Promise<Store> {
+  const { server, schema, address } = parseAddress(given);
   const pool = await openPool(server, address);
   const passages = `${schema}.passages`;
   const attempt = <Result>(work: () => Promise<Result>): Promise<Result> =>
@@ -136,13 +135,17 @@ export async function openPostgres(url: URL): Promise<Store> {
     },
     frequencies: async (terms) => [...(await termCounts(passages, terms, query)).values()],
     async statistics() {
-      const sums = Object.keys(COUNTS).map(
-        (name) => `coalesce(sum(${name}), 0)::float8 AS ${name}`,
-      );
+      const sums = Object.keys(COUNTS).map((name) => `coalesce(sum(${name}), 0)::text AS ${name}`);
       const text = `SELECT ${sums.join(", ")} FROM ${schema}.counts`;
-      const row = (await query<Record<keyof typeof COUNTS, number>>(text)).rows[0]!;
-      const { cut_passages: cutPassages, cut_tokens: cutTokens, ...others } = row;
-      return { ...others, cutPassages, cutTokens };
+      const row = (await query<Record<keyof typeof COUNTS, string>>(text)).rows[0]!;
+      return {
+        passages: Number(row.passages),
+        tokens: Number(row.tokens),
+        terms: Number(row.terms),
+        cutPassages: Number(row.cut_passages),
+        cutTokens: Number(row.cut_tokens),
+        version: row.contents,
+      };
     },
     async bytes() {
       const text = "SELECT pg_total_relation_size($1)::float8 AS bytes";
@@ -175,11 +178,13 @@ export async function openPostgres(url: URL): Promise<Store> {
 const HIDDEN_PARTS = new Map<string, { readonly password: string; readonly search: string }>();
 
 /** What the client needs, the schema in SQL, and the address without password and parameters. */
-function parseAddress(url: URL): {
+function parseAddress(given: string): {
   readonly server: string;
   readonly schema: string;
   readonly address: string;
 } {
+  if (!URL.canParse(given)) throw unreadable();
+  const url = new URL(given);
   const shown = new URL(url);
   shown.password = "";
   shown.search = "";
@@ -194,6 +199,15 @@ function parseAddress(url: URL): {
   HIDDEN_PARTS.set(shown.href, { password, search });
   return { server: server.href, schema: `"${name}"`, address: shown.href };
 }
+
+const unreadable = (): InputError =>
+  new InputError({
+    code: "ERR_REATT_BAD_OPTION",
+    where: "store",
+    expected: "postgres://USER@HOST:PORT/DATABASE/COLLECTION",
+    got: "another form",
+    remedy: "correct it; write special characters of a password as %40",
+  });
 
 async function openPool(server: string, address: string): Promise<Pool> {
   const { default: pg } = await import("pg").catch((cause: unknown) => {
@@ -379,23 +393,6 @@ const putValues = (rows: readonly NewPassage[]): unknown[] => {
     column(({ vector }) => vectorText(vector)),
   ];
 };
-
-/** In the order of their ids, so that two writers do not wait for each other in a circle. */
-function* batches(given: readonly NewPassage[]): Generator<NewPassage[]> {
-  const byId = new Map(given.map((row) => [row.passage.id, row]));
-  const rows = [...byId.values()].sort((a, b) => (a.passage.id < b.passage.id ? -1 : 1));
-  let batch: NewPassage[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    batch.push(row);
-    bytes += row.codes.length;
-    if (batch.length < BATCH_PASSAGES && bytes < BATCH_BYTES) continue;
-    yield batch;
-    batch = [];
-    bytes = 0;
-  }
-  if (batch.length > 0) yield batch;
-}
 
 const storedPassage = ({ codes, ...row }: Row): StoredPassage => ({
   passage: passageOf(row),

@@ -56,6 +56,8 @@ export interface StoreStatistics {
   readonly terms: number;
   readonly cutPassages: number;
   readonly cutTokens: number;
+  /** Another text after each change of a passage. */
+  readonly version: string;
 }
 
 /**
@@ -92,10 +94,10 @@ export interface Store extends AsyncDisposable {
   /** The number of passages with each term. */
   frequencies(terms: readonly string[]): Promise<number[]>;
   statistics(): Promise<StoreStatistics>;
-  /** Bytes that the collection takes. */
+  /** Bytes that the collection takes; of a store that does not know, those that it was given. */
   bytes(): Promise<number>;
   /** The passages whose fields pass; a store may return others too. */
   matching(where: Where): AsyncGenerator<Passage>;
-  /** All passages, ascending by id. */
+  /** All passages, each once, in an order of the store. */
   rows(): AsyncGenerator<PassageRow>;
 }

@@ -185,6 +185,18 @@ export function storeConformance(suite: Test, name: string, open: OpenEmpty): vo
     assert.equal([...(await store.digests(["a", "c"])).keys()], ["c"]);
   });
 
+  test("its version changes with each passage, also between equal counts", async (store) => {
+    await store.create(DIMENSION, "{}");
+    const row = (text: string) => rowOf({ id: "a", title: "", text }, new Uint8Array(8), 1);
+    await store.put([row("one")]);
+    const before = await store.statistics();
+    assert.equal(await store.statistics(), before);
+    await store.put([row("two")]);
+    const { version, ...counts } = await store.statistics();
+    assert.equal({ ...counts, version: before.version }, before);
+    assert.is.not(version, before.version);
+  });
+
   test("conditions leave out no passage that passes", async (store) => {
     const passages = numbered(withMetadata(makePassages(40)));
     await importPassages(store, passages, importing);
@@ -326,6 +338,7 @@ export function storeConformance(suite: Test, name: string, open: OpenEmpty): vo
   });
 
   test("another model, and a collection that is none, are refused", async (store) => {
+    await store.drop();
     await rejects(
       openCollection(store),
       /expected a collection that reatt index has made, got none/,

@@ -70,7 +70,7 @@ test("the address of an open store, which has no parameters, connects with the s
   const first = `postgres://user@127.0.0.1:${port}/base/parameters`;
   let address = `${first}?sslmode=require`;
   for (let i = 0; i < 2; i++) {
-    await using store = await openPostgres(new URL(address));
+    await using store = await openPostgres(address);
     await rejects(store.record("properties"), /sslmode/);
     ({ address } = store);
   }
