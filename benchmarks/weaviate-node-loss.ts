@@ -4,13 +4,14 @@
  *     node --import tsx benchmarks/weaviate-node-loss.ts [SEARCHES] [WRITES]
  *
  * Needs scripts/build-weaviate. The keys are toys: what is measured is the store. Every score is
- * compared with one that is computed here, and every write that was acknowledged is read again
- * from each node alone.
+ * compared with one that is computed here. Then each node alone is asked for every passage that was
+ * acknowledged, by its id and by its vector.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { generateUuid5 } from "weaviate-client";
 import { connectStore } from "../src/retrieval/store/address.ts";
+import { passageVector } from "../src/retrieval/store/candidate-vector.ts";
 import { importPassages } from "../src/retrieval/store/import.ts";
 import { generationOf, openCollection } from "../src/retrieval/store/open-store-index.ts";
 import { retrying, SEARCH_PAUSES } from "../src/retrieval/store/retry.ts";
@@ -112,6 +113,22 @@ async function missingOn(node: number): Promise<number> {
   return missing;
 }
 
+/** How many of 200 passages a node does not find by their vector. */
+async function notFoundOn(node: number): Promise<number> {
+  const own = new URL(address.replace(/,[^/]*/, ""));
+  own.host = address.split("/")[2]!.split(",")[node]!;
+  own.searchParams.set("grpc", own.searchParams.get("grpc")!.split(",")[node]!);
+  await using alone = await connectStore(own.href);
+  let missing = 0;
+  const ids = [...passages.slice(0, 1_000).map(({ id }) => id), ...acknowledged];
+  for (const id of ids.filter((_, i) => i % Math.ceil(ids.length / 200) === 0)) {
+    const keys = encodeText(byId.get(id)!.text);
+    const found = await alone.nearest(passageVector(keys, header.dimension), { count: 200 });
+    missing += Number(!found.some(({ passage }) => passage.id === id));
+  }
+  return missing;
+}
+
 for (const node of [0, 1, 2]) {
   let missing = await missingOn(node);
   for (let tries = 0; missing > 0 && tries < 30; tries++) {
@@ -119,5 +136,8 @@ for (const node of [0, 1, 2]) {
     await sleep(5_000);
     missing = await missingOn(node);
   }
-  console.log(`${seconds()} s: node ${node} lacks ${missing} passages`);
+  console.log(
+    `${seconds()} s: node ${node} lacks ${missing} passages, and does not find ` +
+      `${await notFoundOn(node)} of 200 by their vector`,
+  );
 }

@@ -43,7 +43,7 @@ import { IMPORT_PAUSES, retrying } from "../retrieval/store/retry.ts";
 import type { Store } from "../retrieval/store/store.ts";
 import { folderTarget } from "../sync/folder-target.ts";
 import { synchronisePassages } from "../sync/passages.ts";
-import { storeTarget } from "../sync/store-target.ts";
+import { storeTarget, syncStore } from "../sync/store-target.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
 import type { SyncTarget } from "../sync/target.ts";
 import type { Passage } from "../text/passage.ts";
@@ -170,7 +170,7 @@ async function findTarget({
     const reader = folderTarget(directory, { wait, signal });
     return { reader, header, async [Symbol.asyncDispose]() {} };
   }
-  const store = retrying(await connectStore(directory), IMPORT_PAUSES, signal);
+  const store = syncStore(retrying(await connectStore(directory), IMPORT_PAUSES, signal));
   const dispose = () => store[Symbol.asyncDispose]();
   try {
     const header = (await findProperties(store))?.header;

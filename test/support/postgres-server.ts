@@ -26,6 +26,9 @@ const DOWNLOAD_MS = 60_000;
 export interface PostgresServer extends AsyncDisposable {
   /** `postgres://...`, without a database. */
   readonly url: string;
+  /** The first process of its group. */
+  readonly pid: number;
+  readonly folder: string;
   start(): Promise<void>;
   /** Ends the server as a power cut would: all its processes at once. */
   kill(): Promise<void>;
@@ -125,6 +128,10 @@ async function launch(): Promise<PostgresServer> {
   await start();
   return {
     url: `postgres://reatt:secret@127.0.0.1:${port}`,
+    get pid() {
+      return server!.pid!;
+    },
+    folder,
     start,
     kill: stop,
     async [Symbol.asyncDispose]() {
