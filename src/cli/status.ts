@@ -7,7 +7,7 @@ import { indexInfo } from "../retrieval/maintain.ts";
 import { connectStore, isStoreAddress } from "../retrieval/store/address.ts";
 import { compareFolder } from "../sync/compare.ts";
 import { type FolderRecord, readRecord } from "../sync/record.ts";
-import { storeTarget } from "../sync/store-target.ts";
+import { storeTarget, syncStore } from "../sync/store-target.ts";
 import { named } from "./collection-values.ts";
 import { type Collection, findConfig, printable } from "./collections.ts";
 import { defineCommand } from "./command.ts";
@@ -84,7 +84,7 @@ async function builtInFolder(index: string): Promise<Built> {
 
 async function builtInStore(index: string): Promise<Built> {
   await using store = await connectStore(index);
-  const target = storeTarget(store);
+  const target = storeTarget(syncStore(store));
   return (await target.generation()) === undefined
     ? undefined
     : { record: await target.readRecord() };
