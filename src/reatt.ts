@@ -158,7 +158,8 @@ export class ReAtt implements AsyncDisposable {
    * the same passages.
    *
    * `directory` can be the address of a collection of a store (`docs/SCALE.md`), such as
-   * `postgres://USER@HOST/DATABASE/COLLECTION`. `shard` then imports one part beside others.
+   * `postgres://USER@HOST/DATABASE/COLLECTION` or `weaviate://HOST/COLLECTION`. `shard` then
+   * imports one part beside others.
    *
    * @throws {InputError} if there is an index and no `replace`, an id occurs twice, there are no
    * passages, an option is out of range, the disk is full or another process writes the index. The
@@ -336,8 +337,8 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * Opens an index to search it: a folder, or the address of a collection of a store, such as
-   * `postgres://USER@HOST/DATABASE/COLLECTION`. `options` choose the engine and, for a compressed
-   * index, how exact the search is (`preset`).
+   * `postgres://USER@HOST/DATABASE/COLLECTION` or `weaviate://HOST/COLLECTION`. `options` choose
+   * the engine and, for a compressed index, how exact the search is (`preset`).
    *
    * @throws {InputError} if there is no index, it is damaged, or another model built it.
    *

@@ -18,7 +18,9 @@ export const INDEX = option(path(), {
 });
 
 export const STORE = option(text().optional(), {
-  help: "the index as a collection of a store: postgres://USER@HOST/DATABASE/COLLECTION",
+  help:
+    "the index as a collection of a store: postgres://USER@HOST/DATABASE/COLLECTION or " +
+    "weaviate://HOST/COLLECTION",
   placeholder: "ADDRESS",
   defaultText: "a folder",
 });
