@@ -2,7 +2,8 @@
  * Measures the quick start: loading, building the index, answering, searching compressed indexes,
  * and how close the encoder comes to the speed of its matrix products.
  *
- *     npm run bench -- [--passages N] [--read-top-k K] [--repetitions N] [--questions FILE] [--large]
+ *     npm run bench -- [--passages N] [--read-top-k K] [--repetitions N] [--questions FILE]
+ *         [--large]
  *         [--json]
  *
  * `--questions` are those of the searches, 200 spread over the file.

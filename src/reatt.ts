@@ -687,10 +687,10 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Answers a question from an index: `retrieve`, then `read` for the best passages. `topK` passages
-   * are returned, the first `readTopK` are read. For many questions, the replies come one after the
-   * other, in the order of the questions. If the model stores weights of hybrid search, passages are
-   * ranked with BM25, unless `hybrid` is false.
+   * Answers a question from an index: `retrieve`, then `read` for the best passages. `topK`
+   * passages are returned, the first `readTopK` are read. For many questions, the replies come one
+   * after the other, in the order of the questions. If the model stores weights of hybrid search,
+   * passages are ranked with BM25, unless `hybrid` is false.
    *
    * @throws {InputError} as `retrieve` does.
    *

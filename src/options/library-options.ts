@@ -264,7 +264,7 @@ export const RANK_OPTIONS = {
 
 /** How many of the passages that a search finds are read. */
 export const READ_TOP_K = {
-  /** Number of passages to read: the best ones. Default: that of the model (`readTopK`), else 10. */
+  /** Number of the best passages to read. Default: that of the model (`readTopK`), else 10. */
   readTopK: option(integer(1).optional(), {
     help: "passages to read: the best ones",
     defaultText: `as many as the model stores, else ${PASSAGES_READ}`,

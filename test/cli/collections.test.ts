@@ -71,6 +71,18 @@ test("a file that changed or came from elsewhere is not obeyed until it is accep
   assert.match(await ok("status"), /^docs: Animals\n.*files: 1, passages: 1.*up to date/s);
 });
 
+test("the index of a collection can be in a store", async () => {
+  const before = await readFile(config, "utf8");
+  const index = "postgres://me@127.0.0.1:1/library/manuals"; // where nothing listens
+  await writeFile(config, JSON.stringify({ collections: { docs: { path: "docs", index } } }));
+  assert.match(await ok("init", "--yes"), /docs: reads .*docs, writes postgres:\/\/me@.*manuals\n/);
+  const away = /postgres:\/\/me@127\.0\.0\.1:1\/library\/manuals: expected a server that answers/;
+  await fails(away, "status");
+  await fails(/--store with --index: give one of them/, "mcp", "--store", index, "--index", "docs");
+  await writeFile(config, before);
+  await ok("init", "--yes");
+});
+
 test("patterns that are removed from the file count no more", async () => {
   const whole = await readFile(config, "utf8");
   const { docs, notes } = JSON.parse(whole).collections;
