@@ -8,6 +8,7 @@ import { excerpt } from "../../io/excerpt.ts";
 import type { RankingRequest, RemotePassages, Selection } from "../search/generation.ts";
 import { FieldTypes } from "../where/fields.ts";
 import { passes, type Where } from "../where/where.ts";
+import { isStorable, unstorableText } from "./storable.ts";
 import type { CandidateRequest, Store } from "./store.ts";
 import type { StoredPassages } from "./stored-passages.ts";
 
@@ -36,7 +37,7 @@ export function storeFilters(store: Store, passages: StoredPassages): StoreFilte
     async accepting({ filter, where }: Selection) {
       if (!filter && !where) return undefined;
       if (where) await check(where);
-      const ids = typeof filter === "object" ? new Set(filter) : undefined;
+      const ids = typeof filter === "object" ? new Set([...filter].filter(isStorable)) : undefined;
       const accept = (ordinal: number): boolean => {
         const fields = where && passages.known(ordinal); // the store left others out
         if (fields && !passes(where, fields)) return false;
@@ -56,23 +57,18 @@ export function storeFilters(store: Store, passages: StoredPassages): StoreFilte
   };
 }
 
-/** @throws {InputError} for texts that no passage of a store has */
+/** @throws {InputError} for a text that no passage of a store has */
 function checkTexts(where: Where): void {
-  JSON.stringify(where, (name, value: unknown) => {
-    for (const text of [name, value])
-      if (typeof text === "string" && /\0|\p{Surrogate}/u.test(text)) throw unstorable(text);
-    return value;
-  });
-}
-
-const unstorable = (text: string): InputError =>
-  new InputError({
+  const text = unstorableText(where);
+  if (text === undefined) return;
+  throw new InputError({
     code: "ERR_REATT_BAD_CONDITION",
     where: "where",
     expected: "texts of Unicode without the character U+0000, as stores keep them",
     got: excerpt(text),
     remedy: "leave it out: no passage has it",
   });
+}
 
 /** @throws {InputError} if no passage passes, and none of a sample has the fields or their types */
 async function checkFields(store: Store, where: Where): Promise<void> {

@@ -3,11 +3,26 @@
 import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
 
-/** @throws {InputError} for a passage with a character 0, or with half of a surrogate pair */
-export function checkStorable({ id, title, text, document = "" }: Passage, where: string): void {
-  const isStorable = (part: string): boolean =>
-    !/\p{Surrogate}/u.test(part) && !part.includes("\0");
-  if ([id, title, text, document].every(isStorable)) return;
+/** Whether a text has neither a character 0 nor half of a surrogate pair. */
+export const isStorable = (text: string): boolean => !/\0|\p{Surrogate}/u.test(text);
+
+/** The first name or text inside a value that is not storable. */
+export function unstorableText(value: object): string | undefined {
+  let found: string | undefined;
+  JSON.stringify(value, (name, inner: unknown) => {
+    for (const text of [name, inner])
+      if (typeof text === "string" && !isStorable(text)) found ??= text;
+    return inner;
+  });
+  return found;
+}
+
+/** @throws {InputError} for a passage with a text that is not storable */
+export function checkStorable(
+  { id, title, text, document = "", metadata = {} }: Passage,
+  where: string,
+): void {
+  if (unstorableText({ id, title, text, document, metadata }) === undefined) return;
   throw new InputError({
     where,
     expected: "texts of Unicode without the character U+0000, as stores keep them",

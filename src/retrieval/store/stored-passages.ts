@@ -10,6 +10,7 @@ import { longestRow } from "../scoring/vectors.ts";
 import type { OpenParts } from "../search/generation.ts";
 import type { Keys } from "../search/rescore.ts";
 import type { StoreProperties } from "./properties.ts";
+import { isStorable } from "./storable.ts";
 import type { Store, StoredPassage, StoreStatistics } from "./store.ts";
 
 export interface StoredPassages extends AsyncPassages {
@@ -116,7 +117,7 @@ export function openStoredPassages(
       return keys;
     },
     async find(id) {
-      return add(await store.get([id]))[0];
+      return isStorable(id) ? add(await store.get([id]))[0] : undefined;
     },
     async *entries() {
       for await (const row of store.rows()) yield [add([row])[0]!, row.passage];

@@ -4,6 +4,7 @@ import { InputError } from "../../../src/io/errors.ts";
 import type { IndexGeneration } from "../../../src/retrieval/search/generation.ts";
 import { importPassages } from "../../../src/retrieval/store/import.ts";
 import { generationOf, openCollection } from "../../../src/retrieval/store/open-store-index.ts";
+import { checkStorable } from "../../../src/retrieval/store/storable.ts";
 import type { Where } from "../../../src/retrieval/where/where.ts";
 import { memoryStore } from "../../support/memory-store.ts";
 import { encode, header, makePassages } from "../support.ts";
@@ -110,6 +111,12 @@ test("a condition with a text that no store keeps is one line", () =>
       );
     }
     await index.accepting({ where: { not: { a: "\\u0000 😀" } } });
+    assert.is(await index.find("p1\0"), undefined);
+    const accept = await index.accepting({ filter: new Set(["p1\0", "p1"]) });
+    assert.is(accept!((await index.find("p1"))!), true);
+    for (const metadata of [{ a: "\0" }, { "\0": 1 }, { a: ["\ud800"] }])
+      assert.throws(() => checkStorable({ id: "1", title: "", text: "", metadata }, "store"));
+    checkStorable({ id: "1", title: "", text: "😀", metadata: { a: "\\u0000" } }, "store");
   }));
 
 test.run();
