@@ -5,6 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import * as weaviate from "weaviate-client";
 import type { InputError } from "../../../src/io/errors.ts";
+import { checkStorable } from "../../../src/retrieval/store/storable.ts";
 import { parseWeaviateAddress } from "../../../src/retrieval/store/weaviate-address.ts";
 import { weaviateError } from "../../../src/retrieval/store/weaviate-errors.ts";
 import {
@@ -69,6 +70,29 @@ test("errors of the client are one line with a code", () => {
   assert.is(coded("WeaviateQueryError", "could not find class X"), "ERR_REATT_DAMAGED_INDEX");
   const other = new TypeError("x is not a function");
   assert.is(weaviateError(other, "weaviate://a/b"), other);
+});
+
+test("a passage with a character 0 or half a pair anywhere is refused", () => {
+  const passage = {
+    id: "a",
+    title: "",
+    text: "größe 👩‍👩‍👧",
+    metadata: { a: ["b", 1, true] as string[] },
+  };
+  checkStorable(passage, "here");
+  for (const odd of ["\0", "\ud83d"])
+    for (const change of [
+      { id: odd },
+      { title: odd },
+      { text: odd },
+      { document: odd },
+      { metadata: { [odd]: "x" } },
+      { metadata: { a: ["x", odd] } },
+    ])
+      assert.throws(
+        () => checkStorable({ ...passage, ...change }, "here"),
+        /others in the passage/,
+      );
 });
 
 test("texts are ordered by their UTF-16 code units", () => {
