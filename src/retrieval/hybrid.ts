@@ -346,7 +346,7 @@ export function robustLambda<Q extends QuestionUnion>(
   return inErrors(values(chosen).map((value, i) => value - before[i]!)) > 1 ? chosen : known;
 }
 
-/** exp(-z^2 / 2) for the mean of differences in standard errors, from 0 to 1; 1 if it is below 0. */
+/** exp(-z^2 / 2) for the mean z of differences in standard errors; 1 if it is below 0. */
 const agreement = (differences: readonly number[]): number =>
   Math.exp(-(Math.max(0, inErrors(differences)) ** 2) / 2);
 
