@@ -44,6 +44,7 @@ export const KERNELS: readonly Kernel[] = [
   kernel("decode-keys", "DECODE_KEYS", "codec"),
   kernel("list-gains", "LIST_GAINS", "search"),
   kernel("nearest-codeword", "NEAREST_CODEWORD", "codec"),
+  kernel("nearest-row", "NEAREST_ROW", "codec"),
 ];
 
 /** The TypeScript file of a compiled kernel. */

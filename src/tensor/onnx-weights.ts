@@ -77,7 +77,7 @@ const STORED_TYPES: Readonly<Record<string, ElementType>> = {
 };
 
 /** The domain of onnxruntime's own operators. */
-const CONTRIBUTED = "com.microsoft";
+export const CONTRIBUTED = "com.microsoft";
 
 /** The largest integer of an activation. */
 const LARGEST = 127;
@@ -86,7 +86,7 @@ const LARGEST = 127;
  * Activations are uint8 around this value: with int8, onnxruntime computes products of integers
  * 20 times slower on x86.
  */
-const MIDDLE = 128;
+export const MIDDLE = 128;
 
 export class WeightWriter {
   readonly #writer: Writer;

@@ -60,6 +60,21 @@ export function encodeOnnx(
       writer.emit("Identity", [value.name], {}, [outputName(name)]);
 
   const fed = [...graph.inputs.values(), ...parameters.filter((value) => !fixed.has(value.name))];
+  return encodeModel(
+    writer,
+    fed.map((value) => valueInfo(value.name, value)),
+    [...graph.outputs].map(([name, value]) => valueInfo(outputName(name), value)),
+  );
+}
+
+type ValueInfo = MessageInitShape<typeof ValueInfoProtoSchema>;
+
+/** Encodes an ONNX model of the nodes and constants in `writer`. */
+export function encodeModel(
+  { nodes, constants }: Writer,
+  input: readonly ValueInfo[],
+  output: readonly ValueInfo[],
+): Uint8Array {
   const model = create(ModelProtoSchema, {
     irVersion: IR_VERSION,
     opsetImport: [
@@ -68,10 +83,10 @@ export function encodeOnnx(
     ],
     graph: {
       name: "reatt",
-      node: writer.nodes,
-      initializer: writer.constants,
-      input: fed.map((value) => valueInfo(value.name, value)),
-      output: [...graph.outputs].map(([name, value]) => valueInfo(outputName(name), value)),
+      node: nodes,
+      initializer: constants,
+      input: [...input],
+      output: [...output],
     },
   });
   return toBinary(ModelProtoSchema, model);
@@ -214,10 +229,11 @@ function reshapeTarget(writer: Writer, from: Shape, to: Shape): string {
   );
 }
 
-function valueInfo(
-  name: string,
-  { type, shape }: Value,
-): MessageInitShape<typeof ValueInfoProtoSchema> {
+const valueInfo = (name: string, { type, shape }: Value): ValueInfo =>
+  tensorInfo(name, ELEMENT_TYPES[type], shape);
+
+/** An input or output of a model. */
+export function tensorInfo(name: string, elemType: ElementType, shape: Shape): ValueInfo {
   const dim = shape.map((size) =>
     typeof size === "number"
       ? ({ value: { case: "dimValue", value: BigInt(size) } } as const)
@@ -226,7 +242,7 @@ function valueInfo(
   return {
     name,
     type: {
-      value: { case: "tensorType", value: { elemType: ELEMENT_TYPES[type], shape: { dim } } },
+      value: { case: "tensorType", value: { elemType, shape: { dim } } },
     },
   };
 }

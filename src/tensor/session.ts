@@ -82,20 +82,14 @@ export async function compile(
   checkMemory(fixed.values(), packed);
   const { folder, locate } = await findFiles(stored);
   const options: InferenceSession.SessionOptions = {
-    executionProviders: [provider],
+    ...sessionOptions(provider, threads, {
+      model_external_initializers_file_folder_path: folder,
+      disable_prepacking: packed ? "0" : "1",
+    }),
     enableMemPattern: memoryPattern,
-    logSeverityLevel: 3, // errors only; the warnings are about the assignment of nodes to providers
     externalData: [...fixed].flatMap(([path, weight]) =>
       isStored(weight) ? [] : { path, data: bytesOf(weight) },
     ),
-    extra: {
-      session: {
-        intra_op: { spin_duration_us: String(IDLE_SPIN_US) },
-        model_external_initializers_file_folder_path: folder,
-        disable_prepacking: packed ? "0" : "1",
-      },
-    },
-    ...(threads === undefined ? {} : { intraOpNumThreads: threads }),
   };
   const model = encodeOnnx(graph, fixed, { locate, fuse: provider === "cpu" });
   const session = await InferenceSession.create(model, options).catch((cause: Error) => {
@@ -131,6 +125,21 @@ export async function compile(
     [Symbol.asyncDispose]: () => session.release(),
   };
 }
+
+const sessionOptions = (
+  provider: Provider,
+  threads: number | undefined,
+  session: Readonly<Record<string, string>> = {},
+): InferenceSession.SessionOptions => ({
+  executionProviders: [provider],
+  logSeverityLevel: 3, // errors only; the warnings are about the assignment of nodes to providers
+  extra: { session: { intra_op: { spin_duration_us: String(IDLE_SPIN_US) }, ...session } },
+  ...(threads === undefined ? {} : { intraOpNumThreads: threads }),
+});
+
+/** Opens an encoded model on the processor, for operators that `Ops` does not have. */
+export const openModel = (model: Uint8Array): Promise<InferenceSession> =>
+  InferenceSession.create(model, sessionOptions("cpu", CORES));
 
 /**
  * Takes from `weights` the tables of integers that the graph needs as float32, and reads them. If

@@ -1,18 +1,20 @@
 /**
- * Nearest-neighbour search in a table of vectors of the size of a key, on onnxruntime. Short
- * vectors: nearest-codeword.ts.
+ * Nearest-neighbour search in a table of vectors of the size of a key. Short vectors:
+ * nearest-codeword.ts.
  */
 
-import { compile } from "../../tensor/session.ts";
-import { trace } from "../../tensor/trace.ts";
+import { openGroupMaxima, type RoundedTable } from "../../tensor/group-maxima.ts";
+import { NEAREST_ROW } from "./nearest-row.wasm.ts";
+import { openKernel, type WasmKernel } from "./wasm-kernel.ts";
 
-/**
- * Rows of the table in a group. onnxruntime returns the maximum of each group; the rows of the best
- * group are compared here.
- */
+/** Rows of the table in a group. */
 const GROUP = 16;
-/** Products in memory at a time: 16 MB. */
-const PRODUCTS = 2 ** 22;
+/** Products in memory at a time: 2 MB, which stay in a cache. */
+const PRODUCTS = 2 ** 19;
+/** The least number of rows at a time. A run orders the table for products. */
+const LEAST_ROWS = 128;
+/** The greatest integers of rounded vectors and of a rounded table. */
+const [LARGEST, LARGEST_OF_TABLE] = [127, 63];
 
 /**
  * For each row of `rows`, [n, size], the number of the nearest row of `table`, [count, size], by
@@ -29,107 +31,103 @@ export interface NearestFinder extends AsyncDisposable {
   readonly nearest: FindNearest;
 }
 
+/** The exported function of assembly/nearest-row.ts. */
+type NearestRows = (
+  rows: number,
+  end: number,
+  rowBytes: number,
+  maxima: number,
+  groups: number,
+  table: number,
+  tableEnd: number,
+  found: number,
+) => void;
+
 /**
  * Opens a finder for vectors of `size` values.
  *
- * `argmin_c |x - c|^2 = argmax_c x . c - |c|^2 / 2`, so one product is enough, with a column of
- * ones for the second term. Only the maxima of groups of 16 rows leave onnxruntime, which saves
- * copies.
+ * `argmin_c |x - c|^2 = argmax_c x . c - |c|^2 / 2`. Products of rounded values choose two of the
+ * groups of 16 rows; the distances to their rows are exact. Of keys of `reatt-mini` and 4,096
+ * centroids, 1 of 20,000 gets another row than the nearest.
  */
 export async function openNearestFinder(size: number): Promise<NearestFinder> {
-  const graph = trace(
-    { rows: ["float32", "row", size + 1], table: ["float32", size + 1, "column"] },
-    (ops, { rows, table }) => ({
-      maxima: ops.max(ops.reshape(ops.matmul(rows, table), ["row", -1, GROUP]), 2),
-    }),
-  );
-  const session = await compile(graph);
+  const products = await openGroupMaxima(size, GROUP);
+  const kernel = openKernel(NEAREST_ROW, "compression of an index");
   return {
     async nearest(rows, table) {
-      const groups = Math.ceil(table.length / size / GROUP);
-      const columns = tableColumns(table, size, groups);
+      const rounded = roundTable(table, size);
+      const groups = rounded.scales.length / GROUP;
       const found = new Uint32Array(rows.length / size);
-      const step = Math.max(1, Math.floor(PRODUCTS / (groups * GROUP)));
+      const step = Math.max(LEAST_ROWS, Math.floor(PRODUCTS / (groups * GROUP)));
+      const compare = openComparison(kernel, table, size, groups, step);
       for (let first = 0; first < found.length; first += step) {
         const batch = rows.subarray(first * size, (first + step) * size);
-        const { maxima } = await session.run<"maxima">({
-          rows: { data: withOnes(batch, size), shape: [batch.length / size, size + 1] },
-          table: { data: columns, shape: [size + 1, groups * GROUP] },
-        });
-        nearestOfGroups(
-          found.subarray(first, first + step),
-          batch,
-          table,
-          size,
-          maxima.data as Float32Array,
-        );
+        found.set(compare(batch, await products.maxima(batch, rounded)), first);
       }
       return found;
     },
-    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => products[Symbol.asyncDispose](),
   };
 }
 
 /**
- * The transposed table with a last row of `-|c|^2 / 2`: [size + 1, groups * GROUP]. Columns past
- * the end of the table are very small and are never the maximum.
+ * The columns of a table. Those after its end, up to a whole group, are never the nearest. The unit
+ * of the rows comes from the table, so that the result for a row depends on no other row.
  */
-function tableColumns(table: Float32Array, size: number, groups: number): Float32Array {
-  const width = groups * GROUP;
-  const columns = new Float32Array((size + 1) * width);
-  columns.fill(-1e30, size * width);
-  for (let row = 0; row < table.length / size; row++) {
+function roundTable(table: Float32Array, size: number): RoundedTable {
+  const rows = table.length / size;
+  const count = Math.ceil(rows / GROUP) * GROUP;
+  const integers = new Int8Array(size * count);
+  const scales = new Float32Array(count).fill(1);
+  const added = new Float32Array(count).fill(-3e38);
+  let greatest = 0;
+  for (let row = 0; row < rows; row++) {
     let square = 0;
-    for (let d = 0; d < size; d++) {
-      const value = table[row * size + d]!;
-      columns[d * width + row] = value;
-      square += value * value;
+    let largest = 0;
+    for (let at = row * size; at < (row + 1) * size; at++) {
+      square += table[at]! * table[at]!;
+      largest = Math.max(largest, Math.abs(table[at]!));
     }
-    columns[size * width + row] = -square / 2;
+    added[row] = -square / 2;
+    if (largest === 0) continue;
+    greatest = Math.max(greatest, largest);
+    scales[row] = largest / LARGEST_OF_TABLE;
+    for (let d = 0; d < size; d++)
+      integers[d * count + row] = Math.round((table[row * size + d]! / largest) * LARGEST_OF_TABLE);
   }
-  return columns;
+  return { integers, scales, added, unit: (greatest || 1) / LARGEST };
 }
 
-function withOnes(rows: Float32Array, size: number): Float32Array {
-  const extended = new Float32Array(rows.length + rows.length / size);
-  for (let from = 0, to = 0; from < rows.length; to++) {
-    for (const end = from + size; from < end; ) extended[to++] = rows[from++]!;
-    extended[to] = 1;
-  }
-  return extended;
-}
-
-/** Fills `found` with the nearest row of each row. `maxima` is [rows, groups]. */
-function nearestOfGroups(
-  found: Uint32Array,
-  rows: Float32Array,
+/** Opens the exact comparison for batches of at most `step` rows. */
+function openComparison(
+  { memory, exports, reserve }: WasmKernel,
   table: Float32Array,
   size: number,
-  maxima: Float32Array,
-): void {
-  const groups = maxima.length / found.length;
-  for (let row = 0; row < found.length; row++) {
-    let group = 0;
-    let greatest = -Infinity;
-    for (let g = 0, at = row * groups; g < groups; g++, at++) {
-      const maximum = maxima[at]!;
-      if (maximum > greatest) {
-        greatest = maximum;
-        group = g;
+  groups: number,
+  step: number,
+): (rows: Float32Array, maxima: Float32Array) => Uint32Array {
+  const width = Math.ceil(size / 4) * 4; // padded with zeros
+  const tableEnd = 4 * width * (table.length / size);
+  const results = tableEnd + 4 * width * step;
+  const maximaStart = results + 4 * step;
+  reserve(maximaStart + 4 * groups * step);
+  const copy = (values: Float32Array, to: number): void => {
+    const target = new Float32Array(memory.buffer, to);
+    if (width === size) target.set(values);
+    else
+      for (let row = 0; row * size < values.length; row++) {
+        target.set(values.subarray(row * size, (row + 1) * size), row * width);
+        target.fill(0, row * width + size, (row + 1) * width);
       }
-    }
-    let least = Infinity;
-    const end = Math.min(table.length, (group + 1) * GROUP * size);
-    for (let at = group * GROUP * size; at < end; ) {
-      let distance = 0;
-      for (let from = row * size; from < (row + 1) * size; from++, at++) {
-        const difference = rows[from]! - table[at]!;
-        distance += difference * difference;
-      }
-      if (distance < least) {
-        least = distance;
-        found[row] = at / size - 1;
-      }
-    }
-  }
+  };
+  copy(table, 0);
+  return (rows, maxima) => {
+    const count = rows.length / size;
+    copy(rows, tableEnd);
+    new Float32Array(memory.buffer, maximaStart).set(maxima);
+    const end = tableEnd + 4 * width * count;
+    const compare = exports.nearestRows as NearestRows;
+    compare(tableEnd, end, 4 * width, maximaStart, groups, 0, tableEnd, results);
+    return new Uint32Array(memory.buffer, results, count);
+  };
 }

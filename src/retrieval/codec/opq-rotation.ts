@@ -13,7 +13,7 @@ import { subquantiserStarts } from "./codec.ts";
 
 const SWEEPS = 12; // Jacobi's method converges in fewer sweeps
 /** A correlation of two axes far below what float32 rounding leaves. */
-const NEGLIGIBLE = 1e-9;
+const NEGLIGIBLE = 1e-7;
 
 /**
  * Learns a rotation, [dimension, dimension], from `rows`, [n, dimension]. Each row of the rotation
@@ -109,41 +109,56 @@ async function secondMoments(rows: Float32Array, dimension: number): Promise<Flo
 }
 
 /**
- * Eigenvalues and orthonormal eigenvectors (rows) of a symmetric matrix, which is overwritten.
- * Source: Golub and Van Loan, Matrix Computations, section 8.5 (cyclic Jacobi).
+ * Eigenvalues and orthonormal eigenvectors (rows) of a symmetric matrix without negative
+ * eigenvalues, which is overwritten. Rotations of pairs of its rows make all rows orthogonal; then
+ * they are the eigenvectors times the eigenvalues. The same rotations of the identity give the
+ * vectors of eigenvalues that are zero, too.
+ * Source: Golub and Van Loan, Matrix Computations, section 8.6 (one-sided Jacobi).
  */
 function eigen(
-  matrix: Float64Array[],
+  matrix: readonly Float64Array[],
   size: number,
 ): { values: number[]; vectors: Float64Array[] } {
-  const vectors = Array.from({ length: size }, (_, i) => new Float64Array(size).fill(1, i, i + 1));
-  for (let sweep = 0; sweep < SWEEPS; sweep++)
+  const vectors = matrix.map((_, i) => new Float64Array(size).fill(1, i, i + 1));
+  for (let sweep = 0, turned = 1; turned > 0 && sweep < SWEEPS; sweep++) {
+    turned = 0;
+    const squares = matrix.map((row) => product(row, row));
     for (let p = 0; p < size; p++)
       for (let q = p + 1; q < size; q++) {
-        const off = matrix[p]![q]!;
-        if (off * off <= NEGLIGIBLE ** 2 * matrix[p]![p]! * matrix[q]![q]!) continue;
-        const tau = (matrix[q]![q]! - matrix[p]![p]!) / (2 * off);
-        const tangent = (tau < 0 ? -1 : 1) / (Math.abs(tau) + Math.hypot(1, tau));
-        const cosine = 1 / Math.hypot(1, tangent);
-        const sine = tangent * cosine;
-        for (const row of matrix) turn(row, p, row, q, cosine, sine);
-        for (let i = 0; i < size; i++) {
-          turn(matrix[p]!, i, matrix[q]!, i, cosine, sine);
-          turn(vectors[p]!, i, vectors[q]!, i, cosine, sine);
-        }
+        const both = product(matrix[p]!, matrix[q]!);
+        if (both * both <= NEGLIGIBLE ** 2 * squares[p]! * squares[q]!) continue;
+        const tau = (squares[q]! - squares[p]!) / (2 * both);
+        const tangent = (tau < 0 ? -1 : 1) / (Math.abs(tau) + Math.sqrt(1 + tau * tau));
+        const cosine = 1 / Math.sqrt(1 + tangent * tangent);
+        turn(matrix[p]!, matrix[q]!, cosine, tangent * cosine);
+        turn(vectors[p]!, vectors[q]!, cosine, tangent * cosine);
+        squares[p]! -= tangent * both;
+        squares[q]! += tangent * both;
+        turned++;
       }
-  return { values: matrix.map((row, i) => row[i]!), vectors };
+  }
+  return { values: matrix.map((row) => Math.sqrt(product(row, row))), vectors };
 }
 
-function turn(
-  a: Float64Array,
-  i: number,
-  b: Float64Array,
-  j: number,
-  cosine: number,
-  sine: number,
-): void {
-  const [x, y] = [a[i]!, b[j]!];
-  a[i] = cosine * x - sine * y;
-  b[j] = sine * x + cosine * y;
+/** Four sums, because each addition waits for the one before. */
+function product(a: Float64Array, b: Float64Array): number {
+  let [w, x, y, z] = [0, 0, 0, 0];
+  let i = 0;
+  for (; i + 3 < a.length; i += 4) {
+    w += a[i]! * b[i]!;
+    x += a[i + 1]! * b[i + 1]!;
+    y += a[i + 2]! * b[i + 2]!;
+    z += a[i + 3]! * b[i + 3]!;
+  }
+  for (; i < a.length; i++) w += a[i]! * b[i]!;
+  return w + x + (y + z);
+}
+
+function turn(a: Float64Array, b: Float64Array, cosine: number, sine: number): void {
+  for (let i = 0; i < a.length; i++) {
+    const x = a[i]!;
+    const y = b[i]!;
+    a[i] = cosine * x - sine * y;
+    b[i] = sine * x + cosine * y;
+  }
 }
