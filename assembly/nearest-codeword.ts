@@ -8,26 +8,29 @@
 const VECTOR: usize = 16;
 
 /**
- * For each row, the number of the codeword c with the least `|c|^2 / 2 - row . c`, which is the
- * nearest. All arguments but `width` and `count` are addresses.
+ * For `width` values of each row, the number of the codeword c with the least `|c|^2 / 2 - row . c`,
+ * which is the nearest. The other arguments but `count` are addresses, or bytes from one row to the
+ * next.
  *
- * @param rows [rows, width] float32, up to `end`
- * @param count of codewords, a multiple of 16
+ * @param rows float32, up to `end`, `stride` bytes apart
+ * @param count of codewords, a multiple of 16, at most 256
  * @param table [1 + width, count] float32: the halves of the squares, then a row for each dimension
- * @param found [rows] 32-bit
+ * @param found a byte for each row, `foundStride` bytes apart
  */
 export function nearestCodewords(
   rows: usize,
   end: usize,
+  stride: usize,
   width: usize,
   count: usize,
   table: usize,
   found: usize,
+  foundStride: usize,
 ): void {
   const rowBytes = 4 * width;
   const tableBytes = 4 * count;
   const four = i32x4.splat(4);
-  for (; rows < end; rows += rowBytes, found += 4) {
+  for (; rows < end; rows += stride, found += foundStride) {
     let least = f32x4.splat(f32.MAX_VALUE);
     let best = i32x4(0, 1, 2, 3);
     let number = best;
@@ -58,7 +61,7 @@ export function nearestCodewords(
       least = f32x4.pmin(least, d);
       number = i32x4.add(number, four);
     }
-    store<i32>(found, lowestLane(least, best));
+    store<u8>(found, <u8>lowestLane(least, best));
   }
 }
 

@@ -24,24 +24,24 @@ export interface RoundedTable {
 }
 
 export interface GroupMaxima extends AsyncDisposable {
-  /** The maxima of each vector, [n, count / group]: of `vector . row + added`. */
-  maxima(vectors: Float32Array, table: RoundedTable): Promise<Float32Array>;
+  /** Writes the maxima of each vector, [n, count / group], to `into`: of `vector . row + added`. */
+  maxima(vectors: Float32Array, table: RoundedTable, into: Float32Array): Promise<void>;
 }
 
 /** Opens maxima over groups of `group` rows, for vectors of `size` values. */
 export async function openGroupMaxima(size: number, group: number): Promise<GroupMaxima> {
   const session = await openModel(encodeMaxima(size, group));
   return {
-    async maxima(vectors, { integers, scales, added, unit }) {
-      const count = scales.length;
-      const { maxima } = await session.run({
-        vectors: new Tensor("float32", vectors, [vectors.length / size, size]),
+    async maxima(vectors, { integers, scales, added, unit }, into) {
+      const [rows, count] = [vectors.length / size, scales.length];
+      const feeds = {
+        vectors: new Tensor("float32", vectors, [rows, size]),
         unit: new Tensor("float32", Float32Array.of(unit), []),
         integers: new Tensor("int8", integers, [size, count]),
         scales: new Tensor("float32", scales, [count]),
         added: new Tensor("float32", added, [count]),
-      });
-      return maxima!.data as Float32Array;
+      };
+      await session.run(feeds, { maxima: new Tensor("float32", into, [rows, count / group]) });
     },
     [Symbol.asyncDispose]: () => session.release(),
   };

@@ -1,38 +1,58 @@
 /** Encodes token keys with a codebook. codec.ts defines the form of a code. */
 
-import { CODEWORDS, type Codebook, centroidBytes, subquantiserStarts } from "./codec.ts";
+import { CODEWORDS, type Codebook, centroidBytes } from "./codec.ts";
 import { openKeyDecoder } from "./key-decoder.ts";
-import { type FindNearest, openNearestFinder } from "./nearest.ts";
-import { openCodewordSearch } from "./nearest-codeword.ts";
+import { openNearestFinder } from "./nearest.ts";
+import { openCodewordSearch, openResidualCoder } from "./nearest-codeword.ts";
 import { openRotator } from "./opq-rotation.ts";
+
+/** Keys that are coded together: their values stay in a cache. */
+const BATCH_ROWS = 1_024;
 
 /** Length ratios that leave decoded keys as they are. */
 export const UNIT_RATIOS: Float32Array = new Float32Array(CODEWORDS).fill(1);
 
 export interface KeyEncoder extends AsyncDisposable {
-  /** Encodes keys, [n, dimension], that are not rotated. */
+  /** Encodes keys, [n, dimension], that are not rotated. One call at a time. */
   encode(keys: Float32Array): Promise<Uint8Array>;
 }
 
 export async function openKeyEncoder(codebook: Codebook): Promise<KeyEncoder> {
-  const { dimension, rotation, centroids, subquantisers, ratios } = codebook;
+  const { dimension, centroids, subquantisers, ratios } = codebook;
   const idBytes = centroidBytes(codebook);
-  const rotator = await openRotator(rotation, dimension);
+  const rotator = await openRotator(codebook.rotation, dimension);
   const finder = await openNearestFinder(dimension);
-  const findCodeword = openCodewordSearch();
+  const nearestCentroids = finder.open(centroids, dimension);
+  const codeResiduals = openResidualCoder(codebook);
+  const nearestRatios = openCodewordSearch()(ratios, 1);
   const decode = openKeyDecoder({ ...codebook, ratios: UNIT_RATIOS });
+  /** Used again by each batch: the garbage collector is slow with arrays of this size. */
+  const [rotatedRows, residuals, decoded] = [0, 1, 2].map(
+    () => new Float32Array(BATCH_ROWS * dimension),
+  ) as [Float32Array, Float32Array, Float32Array];
+  const encodeBatch = async (keys: Float32Array): Promise<Uint8Array> => {
+    const rotated = await rotator.rotate(keys, rotatedRows.subarray(0, keys.length));
+    const nearest = await nearestCentroids(rotated);
+    const { codes, starts } = startCodes(nearest, subquantisers, idBytes);
+    for (const count of codebook.codewords.keys()) {
+      const rows = rowsWith(count, nearest, subquantisers);
+      subtractCentroids(rotated, rows, nearest, codebook, residuals);
+      const coded = codeResiduals(residuals.subarray(0, rows.length * dimension), count);
+      for (let i = 0; i < rows.length; i++)
+        codes.set(coded.subarray(i * count, (i + 1) * count), starts[rows[i]!]! + idBytes + 1);
+    }
+    const lengths = decode(codes, (values) => decoded.subarray(0, values));
+    const found = await nearestRatios(lengthRatios(rotated, lengths, dimension));
+    for (let row = 0; row < found.length; row++) codes[starts[row]! + idBytes] = found[row]!;
+    return codes;
+  };
   return {
     async encode(keys) {
-      const rotated = await rotator.rotate(keys); // [n, dimension]
-      const nearest = await finder.nearest(rotated, centroids, dimension);
-      const residuals = subtractCentroids(rotated, nearest, centroids, dimension);
-      const { codes, starts } = startCodes(nearest, subquantisers, idBytes);
-      const firstBytes = starts.map((start) => start + idBytes + 1);
-      await encodeResiduals(codes, firstBytes, residuals, nearest, codebook, findCodeword);
-      const wanted = lengthRatios(rotated, decode(codes), dimension);
-      for (const [row, ratio] of (await findCodeword(wanted, ratios, 1)).entries())
-        codes[starts[row]! + idBytes] = ratio;
-      return codes;
+      const codes = [];
+      for (let at = 0; at < keys.length; at += BATCH_ROWS * dimension)
+        codes.push(await encodeBatch(keys.subarray(at, at + BATCH_ROWS * dimension)));
+      const { buffer, byteOffset, length } = Buffer.concat(codes);
+      return new Uint8Array(buffer, byteOffset, length);
     },
     async [Symbol.asyncDispose]() {
       await rotator[Symbol.asyncDispose]();
@@ -41,25 +61,27 @@ export async function openKeyEncoder(codebook: Codebook): Promise<KeyEncoder> {
   };
 }
 
-/** Writes the codeword of each subspace of each residual, [n, dimension]. */
-async function encodeResiduals(
-  codes: Uint8Array,
-  firstBytes: Uint32Array,
-  residuals: Float32Array,
+/** The rows whose centroids have `count` subquantisers. */
+function rowsWith(count: number, nearest: Uint32Array, subquantisers: Uint16Array): Uint32Array {
+  const rows = new Uint32Array(nearest.length);
+  let found = 0;
+  for (let row = 0; row < nearest.length; row++)
+    if (subquantisers[nearest[row]!] === count) rows[found++] = row;
+  return rows.subarray(0, found);
+}
+
+/** Writes the given rows of `values`, [n, dimension], without the centroid of each, to `into`. */
+export function subtractCentroids(
+  values: Float32Array,
+  rows: ArrayLike<number>,
   nearest: Uint32Array,
-  { dimension, subquantisers, codewords }: Codebook,
-  findCodeword: FindNearest,
-): Promise<void> {
-  for (const [count, table] of codewords) {
-    const rows = Array.from(nearest.keys()).filter((row) => subquantisers[nearest[row]!] === count);
-    const bounds = subquantiserStarts(dimension, count);
-    for (let subspace = 0; subspace < count; subspace++) {
-      const [first, end] = [bounds[subspace]!, bounds[subspace + 1]!];
-      const columns = columnsOf(residuals, rows, dimension, first, end);
-      const words = table.subarray(CODEWORDS * first, CODEWORDS * end);
-      for (const [i, codeword] of (await findCodeword(columns, words, end - first)).entries())
-        codes[firstBytes[rows[i]!]! + subspace] = codeword;
-    }
+  { centroids, dimension }: Pick<Codebook, "centroids" | "dimension">,
+  into: Float32Array,
+): void {
+  for (let i = 0, to = 0; i < rows.length; i++) {
+    const row = rows[i]! * dimension;
+    const centroid = nearest[rows[i]!]! * dimension;
+    for (let d = 0; d < dimension; d++) into[to++] = values[row + d]! - centroids[centroid + d]!;
   }
 }
 
@@ -76,37 +98,6 @@ function startCodes(
   for (const [row, centroid] of nearest.entries())
     for (let b = 0; b < idBytes; b++) codes[starts[row]! + b] = centroid >>> (8 * b);
   return { codes, starts };
-}
-
-/** Subtracts from each row, [n, dimension], its nearest centroid. */
-export function subtractCentroids(
-  rows: Float32Array,
-  nearest: Uint32Array,
-  centroids: Float32Array,
-  dimension: number,
-): Float32Array {
-  const residuals = new Float32Array(rows.length);
-  for (const [row, centroid] of nearest.entries())
-    for (let d = 0, at = row * dimension, from = centroid * dimension; d < dimension; d++, at++)
-      residuals[at] = rows[at]! - centroids[from + d]!;
-  return residuals;
-}
-
-/** Columns `first` to `end` of the given rows of [n, size]. */
-export function columnsOf(
-  values: Float32Array,
-  rows: readonly number[],
-  size: number,
-  first: number,
-  end: number,
-): Float32Array {
-  const columns = new Float32Array(rows.length * (end - first));
-  let next = 0;
-  for (let i = 0; i < rows.length; i++) {
-    const start = rows[i]! * size;
-    for (let d = first; d < end; d++) columns[next++] = values[start + d]!;
-  }
-  return columns;
 }
 
 /**

@@ -4,44 +4,107 @@
  * codewords in one instruction (assembly/nearest-codeword.ts).
  */
 
-import type { FindNearest } from "./nearest.ts";
+import { CODEWORDS, type Codebook, subquantiserStarts } from "./codec.ts";
+import type { OpenNearest } from "./nearest.ts";
 import { NEAREST_CODEWORD } from "./nearest-codeword.wasm.ts";
-import { openKernel } from "./wasm-kernel.ts";
+import { openKernel, type WasmKernel } from "./wasm-kernel.ts";
 
 /** Codewords that the kernel compares together. */
 const GROUP = 16;
 /** Bytes of rows in the memory at a time. */
 const BATCH_BYTES = 2 ** 22;
+/** The same for residuals, which are read once for each subspace: they stay in a cache. */
+const RESIDUAL_BYTES = 2 ** 18;
 
 /** The exported function of assembly/nearest-codeword.ts. */
 type NearestCodewords = (
   rows: number,
   end: number,
+  stride: number,
   width: number,
   count: number,
   table: number,
   found: number,
+  foundStride: number,
 ) => void;
 
-/** Opens a search. Its memory belongs to it, and the garbage collector frees both. */
-export function openCodewordSearch(): FindNearest {
-  const { memory, exports, reserve } = openKernel(NEAREST_CODEWORD, "compression of an index");
-  const search = exports.nearestCodewords as NearestCodewords;
-  return (rows, table, size) => {
-    const found = new Uint32Array(rows.length / size);
+const open = (): WasmKernel & { readonly search: NearestCodewords } => {
+  const kernel = openKernel(NEAREST_CODEWORD, "compression of an index");
+  return { ...kernel, search: kernel.exports.nearestCodewords as NearestCodewords };
+};
+
+/**
+ * Opens searches in tables of at most 256 rows. The garbage collector frees their memory.
+ */
+export function openCodewordSearch(): OpenNearest {
+  const { memory, reserve, search } = open();
+  return (table, size) => {
     const columns = tableColumns(table, size);
     const count = columns.length / (size + 1);
     const step = Math.floor(BATCH_BYTES / (4 * size));
-    for (let first = 0; first < found.length; first += step) {
-      const batch = rows.subarray(first * size, (first + step) * size);
-      const results = columns.byteLength + batch.byteLength; // where they begin
-      reserve(results + 4 * step);
-      new Float32Array(memory.buffer).set(columns);
-      new Float32Array(memory.buffer).set(batch, columns.length);
-      search(columns.byteLength, results, size, count, 0, results);
-      found.set(new Uint32Array(memory.buffer, results, batch.length / size), first);
+    const start = columns.byteLength;
+    reserve(start);
+    new Float32Array(memory.buffer).set(columns);
+    return (rows) => {
+      const found = new Uint32Array(rows.length / size);
+      for (let first = 0; first < found.length; first += step) {
+        const batch = rows.subarray(first * size, (first + step) * size);
+        const results = start + batch.byteLength; // where they begin
+        reserve(results + step);
+        new Float32Array(memory.buffer, start).set(batch);
+        search(start, results, 4 * size, size, count, 0, results, 1);
+        found.set(new Uint8Array(memory.buffer, results, batch.length / size), first);
+      }
+      return found;
+    };
+  };
+}
+
+/** Codes residuals, [n, dimension], with the same number of subquantisers: [n, subquantisers]. */
+export type CodeResiduals = (residuals: Float32Array, subquantisers: number) => Uint8Array;
+
+/** Opens the coding of residuals with the codewords of `codebook`. */
+export function openResidualCoder({
+  dimension,
+  codewords,
+}: Pick<Codebook, "dimension" | "codewords">): CodeResiduals {
+  const { memory, reserve, search } = open();
+  const places = new Map<number, number>();
+  let end = 0;
+  for (const [count, table] of codewords) {
+    const starts = subquantiserStarts(dimension, count);
+    const columns = starts.slice(1).map((last, subspace) => {
+      const first = starts[subspace]!;
+      return tableColumns(table.subarray(CODEWORDS * first, CODEWORDS * last), last - first);
+    });
+    places.set(count, end);
+    reserve(end + 4 * CODEWORDS * (dimension + count));
+    for (const column of columns) {
+      new Float32Array(memory.buffer, end).set(column);
+      end += column.byteLength;
     }
-    return found;
+  }
+  const [rowBytes, rowsStart] = [4 * dimension, end];
+  return (residuals, count) => {
+    const codes = new Uint8Array((residuals.length / dimension) * count);
+    const starts = subquantiserStarts(dimension, count);
+    const step = Math.ceil(RESIDUAL_BYTES / rowBytes);
+    for (let row = 0; row * dimension < residuals.length; row += step) {
+      const batch = residuals.subarray(row * dimension, (row + step) * dimension);
+      const results = rowsStart + batch.byteLength;
+      const resultBytes = (batch.length / dimension) * count;
+      reserve(results + resultBytes);
+      new Float32Array(memory.buffer, rowsStart).set(batch);
+      let table = places.get(count)!;
+      for (let subspace = 0; subspace < count; subspace++) {
+        const first = rowsStart + 4 * starts[subspace]!;
+        const width = starts[subspace + 1]! - starts[subspace]!;
+        search(first, results, rowBytes, width, CODEWORDS, table, results + subspace, count);
+        table += 4 * CODEWORDS * (width + 1);
+      }
+      codes.set(new Uint8Array(memory.buffer, results, resultBytes), row * count);
+    }
+    return codes;
   };
 }
 

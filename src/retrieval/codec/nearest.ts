@@ -17,18 +17,18 @@ const LEAST_ROWS = 128;
 const [LARGEST, LARGEST_OF_TABLE] = [127, 63];
 
 /**
- * For each row of `rows`, [n, size], the number of the nearest row of `table`, [count, size], by
- * Euclidean distance.
+ * Opens the search in `table`, [count, size]. It ends when the search in another table is opened.
+ * For each row of [n, size], it gives the number of the nearest row of the table by Euclidean
+ * distance.
  */
-export type FindNearest = (
-  rows: Float32Array,
+export type OpenNearest = (
   table: Float32Array,
   size: number,
-) => Uint32Array | Promise<Uint32Array>;
+) => (rows: Float32Array) => Uint32Array | Promise<Uint32Array>;
 
+/** For vectors of the size that the finder was opened for. */
 export interface NearestFinder extends AsyncDisposable {
-  /** For vectors of the size that the finder was opened for. */
-  readonly nearest: FindNearest;
+  readonly open: OpenNearest;
 }
 
 /** The exported function of assembly/nearest-row.ts. */
@@ -53,21 +53,23 @@ type NearestRows = (
 export async function openNearestFinder(size: number): Promise<NearestFinder> {
   const products = await openGroupMaxima(size, GROUP);
   const kernel = openKernel(NEAREST_ROW, "compression of an index");
-  return {
-    async nearest(rows, table) {
-      const rounded = roundTable(table, size);
-      const groups = rounded.scales.length / GROUP;
+  const open: OpenNearest = (table) => {
+    const rounded = roundTable(table, size);
+    const groups = rounded.scales.length / GROUP;
+    const step = Math.max(LEAST_ROWS, Math.floor(PRODUCTS / (groups * GROUP)));
+    const compare = openComparison(kernel, table, size, groups, step);
+    return async (rows) => {
       const found = new Uint32Array(rows.length / size);
-      const step = Math.max(LEAST_ROWS, Math.floor(PRODUCTS / (groups * GROUP)));
-      const compare = openComparison(kernel, table, size, groups, step);
       for (let first = 0; first < found.length; first += step) {
         const batch = rows.subarray(first * size, (first + step) * size);
-        found.set(compare(batch, await products.maxima(batch, rounded)), first);
+        const maxima = compare.maximaOf(batch);
+        await products.maxima(batch, rounded, maxima);
+        found.set(compare.nearest(batch, maxima), first);
       }
       return found;
-    },
-    [Symbol.asyncDispose]: () => products[Symbol.asyncDispose](),
+    };
   };
+  return { open, [Symbol.asyncDispose]: () => products[Symbol.asyncDispose]() };
 }
 
 /**
@@ -98,6 +100,13 @@ function roundTable(table: Float32Array, size: number): RoundedTable {
   return { integers, scales, added, unit: (greatest || 1) / LARGEST };
 }
 
+interface Comparison {
+  /** Memory for the maxima of the groups for each of `rows`. */
+  maximaOf(rows: Float32Array): Float32Array;
+  /** The nearest row of the table for each of `rows`. */
+  nearest(rows: Float32Array, maxima: Float32Array): Uint32Array;
+}
+
 /** Opens the exact comparison for batches of at most `step` rows. */
 function openComparison(
   { memory, exports, reserve }: WasmKernel,
@@ -105,7 +114,7 @@ function openComparison(
   size: number,
   groups: number,
   step: number,
-): (rows: Float32Array, maxima: Float32Array) => Uint32Array {
+): Comparison {
   const width = Math.ceil(size / 4) * 4; // padded with zeros
   const tableEnd = 4 * width * (table.length / size);
   const results = tableEnd + 4 * width * step;
@@ -121,13 +130,15 @@ function openComparison(
       }
   };
   copy(table, 0);
-  return (rows, maxima) => {
-    const count = rows.length / size;
-    copy(rows, tableEnd);
-    new Float32Array(memory.buffer, maximaStart).set(maxima);
-    const end = tableEnd + 4 * width * count;
-    const compare = exports.nearestRows as NearestRows;
-    compare(tableEnd, end, 4 * width, maximaStart, groups, 0, tableEnd, results);
-    return new Uint32Array(memory.buffer, results, count);
+  return {
+    maximaOf: (rows) => new Float32Array(memory.buffer, maximaStart, (groups * rows.length) / size),
+    nearest(rows, { byteOffset }) {
+      const count = rows.length / size;
+      copy(rows, tableEnd);
+      const end = tableEnd + 4 * width * count;
+      const search = exports.nearestRows as NearestRows;
+      search(tableEnd, end, 4 * width, byteOffset, groups, 0, tableEnd, results);
+      return new Uint32Array(memory.buffer, results, count);
+    },
   };
 }

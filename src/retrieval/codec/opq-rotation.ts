@@ -71,8 +71,8 @@ export function rotateBack(
 }
 
 export interface Rotator extends AsyncDisposable {
-  /** As the function `rotate`, but in float32. */
-  rotate(rows: Float32Array): Promise<Float32Array>;
+  /** As the function `rotate`, but in float32. `into` gives memory for the result. */
+  rotate(rows: Float32Array, into?: Float32Array): Promise<Float32Array>;
 }
 
 /** Opens `rotate` on onnxruntime, for many rows. */
@@ -85,9 +85,11 @@ export async function openRotator(rotation: Float32Array, dimension: number): Pr
   }));
   const session = await compile(graph, { weights: new Map([["rotation", rotation]]) });
   return {
-    async rotate(rows) {
+    async rotate(rows, into) {
       const shape = [rows.length / dimension, dimension];
-      const { rotated } = await session.run<"rotated">({ rows: { data: rows, shape } });
+      const outputs = into && { rotated: { data: into, shape } };
+      const feeds = { rows: { data: rows, shape } };
+      const { rotated } = await session.run<"rotated">(feeds, undefined, outputs);
       return rotated.data as Float32Array;
     },
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),

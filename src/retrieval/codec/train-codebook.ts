@@ -8,20 +8,15 @@ import {
   subquantiserStarts,
 } from "./codec.ts";
 import { openKeyDecoder } from "./key-decoder.ts";
-import {
-  columnsOf,
-  lengthRatios,
-  openKeyEncoder,
-  subtractCentroids,
-  UNIT_RATIOS,
-} from "./key-encoder.ts";
-import { kMeans } from "./kmeans.ts";
-import { type FindNearest, openNearestFinder } from "./nearest.ts";
+import { lengthRatios, openKeyEncoder, subtractCentroids, UNIT_RATIOS } from "./key-encoder.ts";
+import { BATCH_ROWS, batches, kMeans } from "./kmeans.ts";
+import { type OpenNearest, openNearestFinder } from "./nearest.ts";
 import { openCodewordSearch } from "./nearest-codeword.ts";
 import { learnRotation, openRotator, rotate } from "./opq-rotation.ts";
+import { type Sample, spreadRows } from "./sample.ts";
 
-/** Keys from which rotation, codewords and ratios are learned: 256 for each codeword. */
-const TRAINING_ROWS = 65_536;
+/** Keys from which rotation, codewords and ratios are learned: 128 for each codeword. */
+const TRAINING_ROWS = 32_768;
 
 /** The number of keys from which the codebook of an index with `tokens` keys is learned. */
 export const sampleSize = (tokens: number): number => Math.min(tokens, 32 * centroidCount(tokens));
@@ -34,31 +29,27 @@ export const sampleSize = (tokens: number): number => Math.min(tokens, 32 * cent
 export const centroidCount = (tokens: number): number =>
   2 ** Math.round(Math.log2(Math.max(1, Math.min(4 * Math.sqrt(tokens), tokens / 8))));
 
-/** Rows that are rotated or encoded together, so that memory does not grow with the sample. */
-const BATCH_ROWS = 4_096;
-
-/** Learns a codebook with `count` centroids from `sample`, [n, dimension], with n >= count. */
+/** Learns a codebook with `count` centroids from a sample of at least as many keys. */
 export async function trainCodebook(
-  sample: Float32Array,
+  sample: Sample,
   dimension: number,
   count: number,
   bits: Bits,
   signal?: AbortSignal,
 ): Promise<Codebook> {
-  const { centroids, nearest } = await cluster(sample, dimension, count, signal);
+  const clusters = await cluster(sample, dimension, count, signal);
   const { long, short } = subquantiserCounts(dimension, bits);
-  const subquantisers = chooseSubquantisers(sample, nearest, centroids, long, short);
-  const chosen = evenlySpaced(nearest.length);
-  const keys = rowsOf(sample, chosen, dimension);
-  const nearestOfChosen = Uint32Array.from(chosen, (row) => nearest[row]!);
-  const residuals = subtractCentroids(keys, nearestOfChosen, centroids, dimension);
+  const { centroids, keys, nearest } = clusters;
+  const subquantisers = chooseSubquantisers(clusters, long, short);
+  const residuals = new Float32Array(keys.length);
+  subtractCentroids(keys, Array.from(nearest.keys()), nearest, { centroids, dimension }, residuals);
   const rotation = await learnRotation(residuals, dimension, long);
   await rotateInPlace(residuals, rotation, dimension);
-  const findCodeword = openCodewordSearch();
+  const openNearest = openCodewordSearch();
   const codewords = new Map<number, Float32Array>();
   for (const m of new Set([long, short])) {
-    const rows = Array.from(chosen.keys()).filter((i) => subquantisers[nearestOfChosen[i]!] === m);
-    codewords.set(m, await trainCodewords(residuals, rows, dimension, m, findCodeword, signal));
+    const rows = Array.from(nearest.keys()).filter((i) => subquantisers[nearest[i]!] === m);
+    codewords.set(m, await trainCodewords(residuals, rows, dimension, m, openNearest, signal));
   }
   const codebook = {
     bits,
@@ -70,20 +61,62 @@ export async function trainCodebook(
   };
   return {
     ...codebook,
-    ratios: await trainRatios(keys, { ...codebook, ratios: UNIT_RATIOS }, findCodeword, signal),
+    ratios: await trainRatios(keys, { ...codebook, ratios: UNIT_RATIOS }, openNearest, signal),
   };
 }
 
-/** The centroids of `sample`, [count, dimension], and the nearest of each row. */
+interface Clusters {
+  /** [count, dimension] */
+  readonly centroids: Float32Array;
+  /** The number of keys of each centroid, and the sum of the squares of their residuals: [count] */
+  readonly members: Uint32Array;
+  readonly squares: Float64Array;
+  /** At most `TRAINING_ROWS` keys at equal distances in the sample: [n, dimension]. */
+  readonly keys: Float32Array;
+  /** The centroid of each of them: [n] */
+  readonly nearest: Uint32Array;
+}
+
 async function cluster(
-  sample: Float32Array,
+  sample: Sample,
   dimension: number,
   count: number,
   signal: AbortSignal | undefined,
-): Promise<{ centroids: Float32Array; nearest: Uint32Array }> {
+): Promise<Clusters> {
   await using finder = await openNearestFinder(dimension);
-  const centroids = await kMeans(sample, dimension, count, finder.nearest, signal);
-  return { centroids, nearest: await finder.nearest(sample, centroids, dimension) };
+  const centroids = await kMeans(sample, dimension, count, finder.open, signal);
+  const nearestOf = finder.open(centroids, dimension);
+  const chosen = Math.min(sample.rows, TRAINING_ROWS);
+  const clusters = {
+    centroids,
+    members: new Uint32Array(count),
+    squares: new Float64Array(count),
+    keys: new Float32Array(chosen * dimension),
+    nearest: new Uint32Array(chosen),
+  };
+  let [row, next] = [0, 0]; // of the sample, and of the keys
+  for await (const batch of batches(sample, sample.rows, signal)) {
+    const nearest = await nearestOf(batch);
+    for (let i = 0; i < nearest.length; i++, row++) {
+      const key = batch.subarray(i * dimension, (i + 1) * dimension);
+      const centroid = nearest[i]!;
+      clusters.members[centroid]!++;
+      clusters.squares[centroid]! += squaredDistance(key, centroids, centroid * dimension);
+      if (row !== Math.floor((next * sample.rows) / chosen)) continue;
+      clusters.keys.set(key, next * dimension);
+      clusters.nearest[next++] = centroid;
+    }
+  }
+  return clusters;
+}
+
+function squaredDistance(key: Float32Array, centroids: Float32Array, start: number): number {
+  let sum = 0;
+  for (let d = 0; d < key.length; d++) {
+    const difference = key[d]! - centroids[start + d]!;
+    sum += difference * difference;
+  }
+  return sum;
 }
 
 /**
@@ -91,40 +124,22 @@ async function cluster(
  * that cover half of the tokens, `short` for the others.
  */
 function chooseSubquantisers(
-  sample: Float32Array,
-  nearest: Uint32Array,
-  centroids: Float32Array,
+  { members, squares }: Clusters,
   long: number,
   short: number,
 ): Uint16Array {
-  const dimension = sample.length / nearest.length;
-  const count = centroids.length / dimension;
-  const members = new Uint32Array(count);
-  const squares = new Float64Array(count);
-  for (const [row, centroid] of nearest.entries()) {
-    members[centroid]!++;
-    for (let d = 0; d < dimension; d++) {
-      const difference = sample[row * dimension + d]! - centroids[centroid * dimension + d]!;
-      squares[centroid]! += Math.fround(difference) ** 2;
-    }
-  }
   const means = squares.map((square, centroid) => square / Math.max(1, members[centroid]!));
   const longestFirst = Array.from(means.keys()).sort((a, b) => means[b]! - means[a]!);
-  const subquantisers = new Uint16Array(count).fill(short);
+  const all = members.reduce((sum, count) => sum + count, 0);
+  const subquantisers = new Uint16Array(members.length).fill(short);
   let tokens = 0;
   for (const centroid of longestFirst) {
-    if (2 * tokens >= nearest.length) break;
+    if (2 * tokens >= all) break;
     subquantisers[centroid] = long;
     tokens += members[centroid]!;
   }
   return subquantisers;
 }
-
-/** At most `TRAINING_ROWS` row numbers, at equal distances. */
-const evenlySpaced = (count: number): number[] =>
-  Array.from({ length: Math.min(count, TRAINING_ROWS) }, (_, i) =>
-    Math.floor((i * count) / Math.min(count, TRAINING_ROWS)),
-  );
 
 /**
  * Learns the codewords of each subspace by k-means, from the given rows of `residuals`,
@@ -135,7 +150,7 @@ async function trainCodewords(
   rows: readonly number[],
   dimension: number,
   subquantisers: number,
-  findCodeword: FindNearest,
+  openNearest: OpenNearest,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
   const table = new Float32Array(CODEWORDS * dimension);
@@ -143,11 +158,28 @@ async function trainCodewords(
   const starts = subquantiserStarts(dimension, subquantisers);
   for (let subspace = 0; subspace < subquantisers; subspace++) {
     const [first, end] = [starts[subspace]!, starts[subspace + 1]!];
-    const columns = repeated(columnsOf(residuals, rows, dimension, first, end), end - first);
-    const words = await kMeans(columns, end - first, CODEWORDS, findCodeword, signal);
-    table.set(words, CODEWORDS * first);
+    const columns = columnsOf(residuals, rows, dimension, first, end);
+    const sample = repeated(columns, end - first);
+    table.set(await kMeans(sample, end - first, CODEWORDS, openNearest, signal), CODEWORDS * first);
   }
   return table;
+}
+
+/** The given columns `first` to `end` of rows of [n, size]. */
+function columnsOf(
+  values: Float32Array,
+  rows: readonly number[],
+  size: number,
+  first: number,
+  end: number,
+): Float32Array {
+  const columns = new Float32Array(rows.length * (end - first));
+  let next = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const start = rows[i]! * size;
+    for (let d = first; d < end; d++) columns[next++] = values[start + d]!;
+  }
+  return columns;
 }
 
 /** Rotates rows, [n, dimension]. */
@@ -161,15 +193,10 @@ async function rotateInPlace(
     rows.set(await rotator.rotate(rows.subarray(at, at + BATCH_ROWS * dimension)), at);
 }
 
-/** The given rows of [n, size]; all rows are not copied. */
-function rowsOf(values: Float32Array, rows: readonly number[], size: number): Float32Array {
-  return rows.length * size === values.length ? values : columnsOf(values, rows, size, 0, size);
-}
-
 async function trainRatios(
   keys: Float32Array,
   codebook: Codebook,
-  findCodeword: FindNearest,
+  openNearest: OpenNearest,
   signal: AbortSignal | undefined,
 ): Promise<Float32Array> {
   const { dimension } = codebook;
@@ -181,12 +208,13 @@ async function trainRatios(
     const batch = keys.subarray(first * dimension, (first + BATCH_ROWS) * dimension);
     ratios.set(lengthRatios(batch, decode(await encoder.encode(batch)), dimension), first);
   }
-  return await kMeans(repeated(ratios, 1), 1, CODEWORDS, findCodeword, signal);
+  return await kMeans(repeated(ratios, 1), 1, CODEWORDS, openNearest, signal);
 }
 
 /** Repeats a small sample: k-means needs a row for each of its 256 centroids. */
-function repeated(rows: Float32Array, width: number): Float32Array {
+function repeated(rows: Float32Array, width: number): Sample {
   const needed = CODEWORDS * width;
-  if (rows.length >= needed) return rows;
-  return Float32Array.from({ length: needed }, (_, i) => rows[i % rows.length]!);
+  if (rows.length >= needed) return spreadRows(rows, width);
+  const values = Float32Array.from({ length: needed }, (_, i) => rows[i % rows.length]!);
+  return spreadRows(values, width);
 }

@@ -15,6 +15,7 @@ import { type Analyser, openAnalyser } from "../../text/terms.ts";
 import { type Bits, type Codec, codeStarts, float32Decoder } from "../codec/codec.ts";
 import { residualDecoder } from "../codec/key-decoder.ts";
 import { type KeyEncoder, openKeyEncoder } from "../codec/key-encoder.ts";
+import { sampleOf } from "../codec/sample.ts";
 import { centroidCount, trainCodebook } from "../codec/train-codebook.ts";
 import type { IndexHeader } from "../index/format/manifest.ts";
 import { viewBytes } from "../index/format/new-files.ts";
@@ -168,7 +169,7 @@ async function learnCodec(
   const chosen = chooseBits(bits, tokens, header);
   if (chosen === undefined) return { codebook: undefined, decoder: float32Decoder(dimension) };
   onProgress?.({ event: "compressed", passages: 0, tokens });
-  const sample = concat(keys).subarray(0, SAMPLE_TOKENS * dimension);
+  const sample = sampleOf(concat(keys).subarray(0, SAMPLE_TOKENS * dimension), dimension);
   const codebook = await trainCodebook(sample, dimension, centroidCount(tokens), chosen, signal);
   return { codebook, decoder: residualDecoder(codebook) };
 }

@@ -11,9 +11,10 @@ import {
 import { openKeyDecoder } from "../../../src/retrieval/codec/key-decoder.ts";
 import { openKeyEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
 import { kMeans } from "../../../src/retrieval/codec/kmeans.ts";
-import { type FindNearest, openNearestFinder } from "../../../src/retrieval/codec/nearest.ts";
+import { type OpenNearest, openNearestFinder } from "../../../src/retrieval/codec/nearest.ts";
 import { openCodewordSearch } from "../../../src/retrieval/codec/nearest-codeword.ts";
 import { rotate } from "../../../src/retrieval/codec/opq-rotation.ts";
+import { sampleOf } from "../../../src/retrieval/codec/sample.ts";
 import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
 import { DIMENSION, noise } from "../support.ts";
 
@@ -25,22 +26,30 @@ test("the nearest row equals that of a naive loop", async () => {
     [4, 1],
     [8, 33],
     [17, 256],
+  ] as const)
+    await compareNearest(findCodeword, size, count);
+  for (const [size, count] of [
+    [4, 1],
+    [8, 16],
+    [17, 33],
+    [130, 100],
+    [256, 300],
   ] as const) {
     await using finder = await openNearestFinder(size);
-    for (const find of [finder.nearest, findCodeword]) await compareNearest(find, size, count);
+    await compareNearest(finder.open, size, count);
   }
   // more than one batch of the kernel
   await compareNearest(findCodeword, 2, 16, 2 ** 19 + 3);
 });
 
 async function compareNearest(
-  find: FindNearest,
+  open: OpenNearest,
   size: number,
   count: number,
   rowCount: number = 500,
 ): Promise<void> {
   const [rows, table] = [noise(rowCount * size), noise(count * size, 7)];
-  const found = await find(rows, table, size);
+  const found = await open(table, size)(rows);
   assert.is(found.length, rowCount);
   const distance = (row: number, c: number) => {
     let sum = 0;
@@ -54,13 +63,23 @@ async function compareNearest(
   }
 }
 
+test("the nearest row does not depend on the other rows", async () => {
+  await using finder = await openNearestFinder(64);
+  const [rows, table] = [noise(300 * 64), noise(50 * 64, 7)];
+  rows.set([1000], 200 * 64); // far beyond the table
+  const find = finder.open(table, 64);
+  const together = await find(rows);
+  assert.equal(await find(rows.subarray(0, 64)), together.slice(0, 1));
+  assert.equal(await find(rows.subarray(200 * 64)), together.slice(200));
+});
+
 test("codewords are found with values of any size", async () => {
   const findCodeword = openCodewordSearch();
   for (const scale of [0, 1e-20, 1e15]) {
     const table = Float32Array.from({ length: 256 }, (_, i) => scale * (i - 100));
     const rows = Float32Array.of(-1000 * scale, 7.3 * scale, 1000 * scale);
     const expected = scale === 0 ? [0, 0, 0] : [0, 107, 255];
-    assert.equal([...(await findCodeword(rows, table, 1))], expected);
+    assert.equal([...(await findCodeword(table, 1)(rows))], expected);
   }
 });
 
@@ -72,9 +91,9 @@ for (const kernel of KERNELS)
 test("k-means finds separate clusters", async () => {
   const heaps = [0, 10, 20, 30];
   const sample = noise(400).map((value, i) => heaps[Math.floor(i / 100)]! + 0.01 * value);
-  const centroids = [...(await kMeans(sample, 1, 4, openCodewordSearch(), undefined))].sort(
-    (a, b) => a - b,
-  );
+  const centroids = [
+    ...(await kMeans(sampleOf(sample, 1), 1, 4, openCodewordSearch(), undefined)),
+  ].sort((a, b) => a - b);
   for (const [i, heap] of heaps.entries())
     assert.ok(Math.abs(centroids[i]! - heap) < 0.01, String(centroids));
 });
@@ -86,7 +105,7 @@ test("a code holds centroid, ratio and residual; more bits decrease the error", 
   );
   const errors = [];
   for (const bits of [1, 2, 4, 8] as const) {
-    const codebook = await trainCodebook(keys, DIMENSION, 16, bits);
+    const codebook = await trainCodebook(sampleOf(keys, DIMENSION), DIMENSION, 16, bits);
     const { long, short } = subquantiserCounts(DIMENSION, bits);
     assert.is(long + short, 2 * bits); // of 8 dimensions
     await using encoder = await openKeyEncoder(codebook);

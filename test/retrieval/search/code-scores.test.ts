@@ -4,6 +4,7 @@ import { InputError } from "../../../src/io/errors.ts";
 import { type Codebook, codeStarts } from "../../../src/retrieval/codec/codec.ts";
 import { openKeyDecoder } from "../../../src/retrieval/codec/key-decoder.ts";
 import { openKeyEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
+import { sampleOf } from "../../../src/retrieval/codec/sample.ts";
 import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
 import { CodeScorer } from "../../../src/retrieval/search/code-scores.ts";
 import { DIMENSION, naiveSearch, noise } from "../support.ts";
@@ -31,7 +32,12 @@ const scoreOf = (question: Float32Array, keys: Float32Array) =>
 
 for (const name of ["Module", "Memory", "Instance"] as const) // Module first: it is compiled once
   test(`without address space for WebAssembly.${name}, one line names the limit`, async () => {
-    const codebook = await trainCodebook(noise(300 * DIMENSION), DIMENSION, 4, 1);
+    const codebook = await trainCodebook(
+      sampleOf(noise(300 * DIMENSION), DIMENSION),
+      DIMENSION,
+      4,
+      1,
+    );
     const original = WebAssembly[name];
     Object.assign(WebAssembly, {
       [name]: class {
@@ -53,7 +59,7 @@ for (const name of ["Module", "Memory", "Instance"] as const) // Module first: i
 for (const bits of [1, 2, 8] as const)
   test(`scores of codes are close to those of decoded keys: ${bits} bits`, async () => {
     const keys = noise(3000 * DIMENSION);
-    const codebook = await trainCodebook(keys, DIMENSION, 32, bits);
+    const codebook = await trainCodebook(sampleOf(keys, DIMENSION), DIMENSION, 32, bits);
     await using encoder = await openKeyEncoder(codebook);
     const codes = await encoder.encode(keys);
     const starts = codeStarts(codes, codebook);
@@ -79,7 +85,7 @@ for (const bits of [1, 2, 8] as const)
 for (const centroids of [1, 64])
   test(`scores of likely keys: ${centroids} centroids`, async () => {
     const keys = noise(3000 * DIMENSION);
-    const codebook = await trainCodebook(keys, DIMENSION, centroids, 1);
+    const codebook = await trainCodebook(sampleOf(keys, DIMENSION), DIMENSION, centroids, 1);
     await using encoder = await openKeyEncoder(codebook);
     const codes = await encoder.encode(keys);
     const starts = codeStarts(codes, codebook);
@@ -108,7 +114,7 @@ for (const centroids of [1, 64])
 
 test("scores longer passages than before and products of all sizes without overflow", async () => {
   const keys = noise(600 * DIMENSION);
-  const codebook = await trainCodebook(keys, DIMENSION, 32, 8);
+  const codebook = await trainCodebook(sampleOf(keys, DIMENSION), DIMENSION, 32, 8);
   await using encoder = await openKeyEncoder(codebook);
   const codes = await encoder.encode(keys);
   const decoded = openKeyDecoder(codebook)(codes);
@@ -125,7 +131,7 @@ test("scores longer passages than before and products of all sizes without overf
 
 test("passages lie anywhere in the memory", async () => {
   const keys = noise(300 * DIMENSION);
-  const codebook = await trainCodebook(keys, DIMENSION, 32, 2);
+  const codebook = await trainCodebook(sampleOf(keys, DIMENSION), DIMENSION, 32, 2);
   await using encoder = await openKeyEncoder(codebook);
   const codes = await encoder.encode(keys);
   const starts = codeStarts(codes, codebook);

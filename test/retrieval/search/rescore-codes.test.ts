@@ -3,6 +3,7 @@ import * as assert from "uvu/assert";
 import { codeStarts } from "../../../src/retrieval/codec/codec.ts";
 import { openKeyDecoder } from "../../../src/retrieval/codec/key-decoder.ts";
 import { openKeyEncoder } from "../../../src/retrieval/codec/key-encoder.ts";
+import { sampleOf } from "../../../src/retrieval/codec/sample.ts";
 import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
 import { CodeScorer } from "../../../src/retrieval/search/code-scores.ts";
 import { rescoreCodes } from "../../../src/retrieval/search/rescore-codes.ts";
@@ -13,7 +14,7 @@ const PASSAGES = 60;
 for (const bits of [1, 2, 8] as const)
   test(`few decoded keys give the scores of all: ${bits} bits`, async () => {
     const keys = noise(3000 * DIMENSION);
-    const codebook = await trainCodebook(keys, DIMENSION, 32, bits);
+    const codebook = await trainCodebook(sampleOf(keys, DIMENSION), DIMENSION, 32, bits);
     await using encoder = await openKeyEncoder(codebook);
     const codes = await encoder.encode(keys);
     const starts = codeStarts(codes, codebook);

@@ -11,6 +11,7 @@ import { findCodebook, type StoredCodebook, writeCodebook } from "../format/code
 import { IdHashTable } from "../format/id-hashes.ts";
 import {
   type CutText,
+  codebookPath,
   type IndexHeader,
   type SegmentRecord,
   type ShardRecord,
@@ -177,7 +178,8 @@ async function codebookFor(
   const found = await findCodebook(directory, name, dimension, plan);
   if (found) return found;
   onProgress?.({ event: "compressed", passages: 0, tokens: stage.record.tokens });
-  const codebook = await learnCodebook(stage, dimension, bits, signal);
+  const folder = codebookPath(directory, name);
+  const codebook = await learnCodebook(stage, folder, dimension, bits, signal);
   return { codec: await writeCodebook(directory, name, codebook, plan), codebook };
 }
 

@@ -3,11 +3,15 @@
  * centroid.
  */
 
+import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { createDirectory } from "../../../io/create-directory.ts";
 import { openFile } from "../../../io/open-file.ts";
 import { type Bits, type Codebook, centroidsOf, codeStarts } from "../../codec/codec.ts";
 import { openKeyDecoder } from "../../codec/key-decoder.ts";
 import { openKeyEncoder } from "../../codec/key-encoder.ts";
+import { BATCH_ROWS } from "../../codec/kmeans.ts";
+import { divideSample, partRows, type Sample } from "../../codec/sample.ts";
 import { centroidCount, sampleSize, trainCodebook } from "../../codec/train-codebook.ts";
 import { longestRow } from "../../scoring/vectors.ts";
 import type { RunningChecksum } from "../format/blocks.ts";
@@ -16,7 +20,7 @@ import { type CentroidPiece, encodeLists } from "../format/lists.ts";
 import type { SegmentRecord } from "../format/manifest.ts";
 import { completeSegment, OPTIONAL_FILES, viewBytes, writeParts } from "../format/new-files.ts";
 import type { Segment } from "../format/segment.ts";
-import { damagedFile, readAt } from "../format/storage.ts";
+import { damagedFile, fillFrom, readAt, writeAt } from "../format/storage.ts";
 import { openStore, PIECE_TOKENS } from "../format/store.ts";
 import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
 
@@ -36,28 +40,52 @@ interface CodesState {
 
 type CodeFiles = GrowingFiles<(typeof GROWING)[number], CodesState>;
 
-/** Learns a codebook from keys at equal distances in the segment. */
+/**
+ * Learns a codebook from keys at equal distances in the segment. They are in a file in `folder`
+ * meanwhile, so that memory does not grow with the index.
+ */
 export async function learnCodebook(
   segment: Segment,
+  folder: string,
   dimension: number,
   bits: Bits,
   signal: AbortSignal | undefined,
 ): Promise<Codebook> {
   const { tokens } = segment.record;
   const count = sampleSize(tokens);
+  await createDirectory(folder);
+  const path = join(folder, "sample.f32");
+  await using file = await openFile(path, "w+");
   const position = (i: number) => Math.floor((i * tokens) / count);
-  const sample = new Float32Array(count * dimension);
   let next = 0;
   let seen = 0;
   for await (const { keys } of openStore([segment], dimension).pieces({ signal })) {
     const end = seen + keys.length / dimension;
-    for (; next < count && position(next) < end; next++) {
-      const at = (position(next) - seen) * dimension;
-      sample.set(keys.subarray(at, at + dimension), next * dimension);
+    const first = next;
+    while (next < count && position(next) < end) next++;
+    const chosen = new Float32Array((next - first) * dimension);
+    for (let i = first; i < next; i++) {
+      const at = (position(i) - seen) * dimension;
+      chosen.set(keys.subarray(at, at + dimension), (i - first) * dimension);
     }
     seen = end;
+    const { part, rest } = divideSample(chosen, dimension, first);
+    const rowsBefore = partRows(first);
+    await writeAt(file, viewBytes(part), 4 * dimension * rowsBefore);
+    await writeAt(file, viewBytes(rest), 4 * dimension * (partRows(count) + first - rowsBefore));
   }
-  return trainCodebook(sample, dimension, centroidCount(tokens), bits, signal);
+  const batch = new Float32Array(BATCH_ROWS * dimension);
+  const read: Sample["read"] = async (first, rows) => {
+    const values = batch.subarray(0, rows * dimension);
+    await fillFrom(file, 4 * dimension * first, viewBytes(values));
+    return values;
+  };
+  const sample = { rows: count, read };
+  try {
+    return await trainCodebook(sample, dimension, centroidCount(tokens), bits, signal);
+  } finally {
+    await rm(path, { force: true });
+  }
 }
 
 /**
