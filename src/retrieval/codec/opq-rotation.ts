@@ -12,6 +12,8 @@ import { dotProduct } from "../scoring/vectors.ts";
 import { subquantiserStarts } from "./codec.ts";
 
 const SWEEPS = 12; // Jacobi's method converges in fewer sweeps
+/** Rows whose products are computed together: 4 MB of 256 values. */
+const BATCH_ROWS = 4_096;
 /** A correlation of two axes far below what float32 rounding leaves. */
 const NEGLIGIBLE = 1e-7;
 
@@ -96,18 +98,22 @@ export async function openRotator(rotation: Float32Array, dimension: number): Pr
   };
 }
 
-/** The products of all pairs of columns: [dimension, dimension]. */
+/** The products of all pairs of columns, summed by batches of rows: [dimension, dimension]. */
 async function secondMoments(rows: Float32Array, dimension: number): Promise<Float64Array[]> {
   const graph = trace({ rows: ["float32", "row", dimension] }, (ops, { rows }) => ({
     moments: ops.matmul(ops.transpose(rows, [1, 0]), rows),
   }));
   await using session = await compile(graph);
-  const shape = [rows.length / dimension, dimension];
-  const { moments } = await session.run<"moments">({ rows: { data: rows, shape } });
-  const values = moments.data as Float32Array;
-  return Array.from({ length: dimension }, (_, row) =>
-    Float64Array.from(values.subarray(row * dimension, (row + 1) * dimension)),
-  );
+  const sums = Array.from({ length: dimension }, () => new Float64Array(dimension));
+  for (let at = 0; at < rows.length; at += BATCH_ROWS * dimension) {
+    const data = rows.subarray(at, at + BATCH_ROWS * dimension);
+    const shape = [data.length / dimension, dimension];
+    const { moments } = await session.run<"moments">({ rows: { data, shape } });
+    for (const [row, sum] of sums.entries())
+      for (let column = 0; column < dimension; column++)
+        sum[column]! += moments.data[row * dimension + column]!;
+  }
+  return sums;
 }
 
 /**

@@ -163,8 +163,8 @@ async function encodePieces(
     const passages = ordinals.at(-1)! + 1;
     await files.append(
       {
-        "codes.bin": codes,
-        "codes.u64": viewBytes(BigUint64Array.from(before ? ends : [0n, ...ends])),
+        "codes.bin": [codes],
+        "codes.u64": [viewBytes(BigUint64Array.from(before ? ends : [0n, ...ends]))],
       },
       { passages, longestKey: Math.max(before?.longestKey ?? 0, longest) },
     );

@@ -23,8 +23,8 @@ export interface GrowingFiles<Name extends string, State> extends AsyncDisposabl
   readonly resumePoints: readonly ResumePoint<State>[];
   /** The checksums of all durable bytes. */
   readonly checksums: Readonly<Record<Name, RunningChecksum>>;
-  /** Appends `data` to the files and makes the step durable. */
-  append(data: Readonly<Record<Name, Uint8Array>>, state: State): Promise<void>;
+  /** Appends the parts of `data` to the files and makes the step durable. */
+  append(data: Readonly<Record<Name, readonly Uint8Array[]>>, state: State): Promise<void>;
   /** Drops the steps after the first `count`. */
   rewind(count: number): Promise<void>;
   /** Reads durable bytes. */
@@ -100,11 +100,12 @@ class JournaledFiles<Name extends string, State> implements GrowingFiles<Name, S
     return this.restore(this.#resumePoints.slice(0, count));
   }
 
-  async append(data: Readonly<Record<Name, Uint8Array>>, state: State): Promise<void> {
-    for (const [name, handle] of this.#handles) {
-      await writeAt(handle, data[name], this.#checksums[name].bytes);
-      this.#checksums[name].add(data[name]);
-    }
+  async append(data: Readonly<Record<Name, readonly Uint8Array[]>>, state: State): Promise<void> {
+    for (const [name, handle] of this.#handles)
+      for (const part of data[name]) {
+        await writeAt(handle, part, this.#checksums[name].bytes);
+        this.#checksums[name].add(part);
+      }
     await Promise.all(Array.from(this.#handles.values(), (handle) => handle.datasync()));
     const resumePoint = { ...state, files: this.#each((name) => recordOf(this.#checksums[name])) };
     await this.#journal!.appendFile(journalLine(resumePoint));

@@ -83,7 +83,7 @@ export async function openPartialWindow(path: string, window: object): Promise<P
       const keys = groups.flatMap((group) => group.keys.map(viewBytes));
       const packed = groups.flatMap((group) => group.states);
       await files.append(
-        { "keys.f32": Buffer.concat(keys), "states.bin": Buffer.concat(packed) },
+        { "keys.f32": keys, "states.bin": packed },
         {
           positions: groups.flatMap((group) => group.positions),
           keyBytes: keys.map(({ length }) => length),

@@ -133,27 +133,28 @@ function packWindow(
   dimension: number,
   before: WindowState,
   sizeOf: (name: GrowingFile) => number,
-): { data: Record<GrowingFile, Uint8Array>; state: Omit<WindowState, "digest"> } {
+): { data: Record<GrowingFile, readonly Uint8Array[]>; state: Omit<WindowState, "digest"> } {
   const packed = passages.map((passage, i) => packPassage(passage, cutTokens[i]));
   const fields = passages.map(packFields);
   const counts = keys.map(({ length }) => length / dimension);
   const tokenEnds = endsOf(counts, before.tokens);
   const byteEnds = endsOf(lengthsOf(packed), sizeOf("passages.deflate"));
-  const starts = (ends: readonly bigint[], first: readonly bigint[] = [0n]): Uint8Array =>
-    viewBytes(BigUint64Array.from(before === EMPTY ? [...first, ...ends] : ends));
+  const starts = (ends: readonly bigint[], first: readonly bigint[] = [0n]): Uint8Array[] => [
+    viewBytes(BigUint64Array.from(before === EMPTY ? [...first, ...ends] : ends)),
+  ];
   const stateLengths = passages.map((_, i) => states[i]?.length ?? 0);
   return {
     data: {
-      "passages.deflate": Buffer.concat(packed),
+      "passages.deflate": [Buffer.concat(packed)],
       "offsets.u64": starts(
         tokenEnds.flatMap((end, i) => [end, byteEnds[i]!]),
         [0n, 0n],
       ),
-      "metadata.json": Buffer.concat(fields),
+      "metadata.json": [Buffer.concat(fields)],
       "metadata.u64": starts(endsOf(lengthsOf(fields), sizeOf("metadata.json"))),
-      "states.bin": Buffer.concat(states),
+      "states.bin": states,
       "states.u64": starts(endsOf(stateLengths, sizeOf("states.bin"))),
-      "keys.f32": Buffer.concat(keys.map(viewBytes)),
+      "keys.f32": keys.map(viewBytes), // not joined: they are the most memory of a build
     },
     state: {
       passages: before.passages + passages.length,
