@@ -96,8 +96,16 @@ const all = (value: number) => PASSAGES.map(() => value);
 /** What the measurement before took. */
 const DURATIONS = { measurement: 9, index: 6 };
 
-/** The events of the step that tries `weights`, and its run, which has measured `before`. */
-async function tryWeights(name: string, weights: Float32Array, before?: readonly number[]) {
+/**
+ * The events of the step that tries `weights`, and its run, which has measured `before`, and
+ * `hybrid` of hybrid search.
+ */
+async function tryWeights(
+  name: string,
+  weights: Float32Array,
+  before?: readonly number[],
+  hybrid = all(0),
+) {
   const changes = { similarity: "cosine", tokenWeights: true } as const;
   const { path: model, config } = await writeModel(name, changes, counted);
   const out = join(folder.path, `${name} tried`);
@@ -124,7 +132,9 @@ async function tryWeights(name: string, weights: Float32Array, before?: readonly
       restart: async (values: ReadonlyMap<string, Float32Array>) => restarted.push(values),
     },
     data: { tokenWeights: async () => weights },
-    records: before ? [{ step: 0, reciprocalRanks: before }] : [],
+    records: before
+      ? [{ step: 0, reciprocalRanks: before, hybrid: { reciprocalRanks: hybrid } }]
+      : [],
   };
   const run = parts as unknown as RunState;
   const types: string[] = [];
@@ -138,6 +148,8 @@ test("they are left out if retrieval is clearly worse, and taken if it is about 
   const bad = await tryWeights("bad", prompt, all(1));
   assert.not.ok(bad.types.includes("evaluation"));
   assert.equal([bad.restarted.length, bad.run.step], [0, 0]);
+  const worse = await tryWeights("worse hybrid", counted, all(0), all(2)); // more than can be
+  assert.equal([worse.restarted.length, worse.run.step], [0, 0]);
   const good = await tryWeights("good", counted, all(0));
   const reached = good.run.records.at(-1)!.reciprocalRanks;
   const worst = reached.indexOf(Math.min(...reached));
