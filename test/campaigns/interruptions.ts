@@ -21,6 +21,11 @@ import {
 
 /** Faults in the recordings of one seed. */
 const FAULTS = 300;
+/**
+ * From one fault to the next, modulo 300: about the golden ratio, so that few faults are spread
+ * over all recordings too. It has no divisor of 300, so 300 numbers are 300 faults.
+ */
+const STRIDE = 187;
 /** One of so many faults is followed by the change that it has interrupted. */
 const RESUME_EVERY = 25;
 
@@ -41,7 +46,7 @@ interface Replay {
 }
 
 export interface Interruptions {
-  /** Fault `number`: those of 300 numbers are spread over the recordings of one seed. */
+  /** Fault `number`: any consecutive numbers are spread over the recordings of one seed. */
   attempt(number: number): Promise<void>;
   readonly counts: Readonly<Record<string, number>>;
 }
@@ -75,7 +80,7 @@ export function interruptions(
       states = new Map();
       replay = undefined;
     }
-    const place = Math.floor(((number % FAULTS) * faults.length) / FAULTS);
+    const place = Math.floor((((number * STRIDE) % FAULTS) * faults.length) / FAULTS);
     await check(faults[place]!, number % resumeEvery === 0);
   }
 

@@ -164,11 +164,11 @@ async function compareRuns(out: string, whole: string): Promise<void> {
 async function makeRuns(folder: string): Promise<Record<string, TrainedRun>> {
   const files = join(folder, "files");
   mkdirSync(files);
-  const small = { ...(await writeSmallRun(files)), iterations: 3, steps: 3 };
+  const small = { ...(await writeSmallRun(files)), iterations: 2, steps: 2 };
   const { model } = small;
   const adaptation: AdaptOptions = {
-    ...{ ...writeAdaptationFiles(folder), model, out: "", monitorSteps: 3 },
-    ...{ iterations: 2, steps: 6, questions: 2, candidatesPerQuestion: 2, sources: ["spans"] },
+    ...{ ...writeAdaptationFiles(folder), model, out: "", monitorSteps: 2 },
+    ...{ iterations: 2, steps: 4, questions: 2, candidatesPerQuestion: 2, sources: ["spans"] },
   };
   return {
     train: { kind: "train", options: small },
