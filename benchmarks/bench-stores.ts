@@ -20,13 +20,12 @@ import {
   readQuestions,
   type TokenIndex,
 } from "../src/index.ts";
-import { openCompressedStore } from "../src/retrieval/index/format/compressed-store.ts";
 import { openSnapshot } from "../src/retrieval/index/format/snapshot.ts";
 import { connectStore } from "../src/retrieval/store/address.ts";
 import { passageVector } from "../src/retrieval/store/candidate-vector.ts";
 import { digestOf } from "../src/retrieval/store/digest.ts";
 import { writeProperties } from "../src/retrieval/store/properties.ts";
-import type { NewPassage } from "../src/retrieval/store/store.ts";
+import type { NewPassage, Store } from "../src/retrieval/store/store.ts";
 import { openAnalyser } from "../src/text/terms.ts";
 import { openPostgresServer } from "../test/support/postgres-server.ts";
 import { API_KEY, openWeaviateServers } from "../test/support/weaviate-servers.ts";
@@ -34,8 +33,11 @@ import { wikiPassages } from "./bench-index/corpus.ts";
 
 const [count = "10000", folder = ".index/bench-stores", answers = "200"] = process.argv.slice(2);
 const WINDOW = 512;
+const LANGUAGES = ["en"] as const;
 const CLIENTS = [1, 8, 32];
-const SEARCHES = 96;
+const SEARCHES = 64;
+/** Questions that recall is measured with. */
+const RECALLED = 60;
 
 async function* corpus(limit: number): AsyncGenerator<Passage> {
   let left = limit;
@@ -69,20 +71,23 @@ function megabytes(pids: readonly number[]): number {
 const bytesOf = (path: string): number =>
   Number(execFileSync("du", ["-sb", path], { encoding: "utf8" }).split("\t")[0]);
 
-/** The processes of a group. */
-const groupOf = (leader: number): number[] =>
-  readdirSync("/proc")
+/** A process and its children. */
+const familyOf = (parent: number): number[] => [
+  parent,
+  ...readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return (
-          readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")[2] === `${leader}`
-        );
-      } catch {
-        return false; // it has ended
-      }
-    })
-    .map(Number);
+    .map(Number)
+    .filter((pid) => parentOf(pid) === parent),
+];
+
+/** Undefined if the process has ended. */
+function parentOf(pid: number): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")[1]);
+  } catch {
+    return undefined;
+  }
+}
 
 await using model = await ReAtt.load();
 const limit = Number(count);
@@ -113,56 +118,45 @@ const questions = (await readQuestions("test/fixtures/squad-questions/questions.
 /** What the stores are given: the rows of the index, with its codes. */
 async function* rows(): AsyncGenerator<NewPassage[]> {
   await using snapshot = await openSnapshot(folder);
-  const { segments, codec, manifest } = snapshot;
-  const { dimension } = manifest.header;
-  const compressed = segments.map(({ record, compressed }) => ({
-    passages: record.passages,
-    longestKey: record.longestKey,
-    codes: compressed!.codes,
-    lists: compressed!.lists,
-  }));
-  const store = openCompressedStore(compressed, dimension, codec.decoder as never);
-  const analyser = await openAnalyser(["en"]);
-  await using index = await model.openIndex(folder);
-  let window: NewPassage[] = [];
-  let ordinal = 0;
-  for await (const passage of corpus(limit)) {
-    let memory = new Uint8Array();
-    await store.codes(Uint32Array.of(ordinal), (bytes) => {
-      memory = new Uint8Array(bytes);
-      return memory as never;
-    });
-    const keys = await index.keys(ordinal++);
-    window.push({
-      passage,
-      digest: digestOf(passage),
-      codes: memory,
-      checksum: crc32(memory),
-      tokens: keys.length / dimension,
-      cutTokens: 0,
-      vector: passageVector(keys, dimension),
-      terms: analyser.terms(`${passage.title} ${passage.text}`),
-    });
-    if (window.length < WINDOW) continue;
-    yield window;
-    window = [];
-  }
-  yield window;
+  const { dimension } = snapshot.manifest.header;
+  const analyser = await openAnalyser(LANGUAGES);
+  const passages = corpus(limit);
+  for (const segment of snapshot.segments)
+    for (let first = 0; first < segment.record.passages; first += WINDOW) {
+      const window: NewPassage[] = [];
+      for (let at = first; at < Math.min(first + WINDOW, segment.record.passages); at++) {
+        const passage = (await passages.next()).value as Passage;
+        const codes = Uint8Array.from(await segment.codes(at, 1));
+        const keys = await segment.keys(at, 1);
+        window.push({
+          passage,
+          digest: digestOf(passage),
+          codes,
+          checksum: crc32(codes),
+          tokens: keys.length / dimension,
+          cutTokens: 0,
+          vector: passageVector(keys, dimension),
+          terms: analyser.terms(`${passage.title} ${passage.text}`),
+        });
+      }
+      yield window;
+    }
 }
 
 interface Server {
   readonly name: string;
   readonly address: string;
   readonly pids: () => readonly number[];
-  readonly folder: string;
+  /** Bytes on disk. */
+  bytes(store: Store): number | Promise<number>;
 }
 
-async function fill({ name, address, pids, folder: data }: Server): Promise<void> {
+async function fill({ name, address, pids, bytes }: Server): Promise<void> {
   await using snapshot = await openSnapshot(folder);
   const properties = {
     header: snapshot.manifest.header,
     codec: snapshot.codec,
-    languages: ["en"] as const,
+    languages: LANGUAGES,
   };
   await using store = await connectStore(address);
   await store.create(snapshot.manifest.header.dimension, writeProperties(properties));
@@ -178,7 +172,7 @@ async function fill({ name, address, pids, folder: data }: Server): Promise<void
   const each = (total: number): string => ((1000 * total) / limit).toFixed(2);
   console.log(
     `| ${name} | ${((1000 * limit) / wall).toFixed(0)} | ${each(own)} | ${each(server)} | ` +
-      `${(bytesOf(data) / limit / 1000).toFixed(1)} | ${((megabytes(pids()) / limit) * 1000).toFixed(1)} |`,
+      `${((await bytes(store)) / limit / 1000).toFixed(1)} | ${((megabytes(pids()) / limit) * 1000).toFixed(1)} |`,
   );
 }
 
@@ -208,17 +202,17 @@ async function search(
   name: string,
   directory: string,
   expected: readonly string[][],
-  pids: readonly number[],
+  pids: () => readonly number[],
 ): Promise<void> {
   await using index = await model.openIndex(directory);
   const found: string[][] = [];
-  for (const question of questions.slice(0, 100))
+  for (const question of questions.slice(0, RECALLED))
     found.push(await ids(index, question, 100, false));
   const cells = [recall(found, expected, 10), recall(found, expected, 100)];
   for (const clients of CLIENTS) {
     const times: number[] = [];
     let next = 0;
-    const [own, server] = [process.cpuUsage(), pids.length > 0 ? processorSeconds(pids) : 0];
+    const [own, server] = [process.cpuUsage(), processorSeconds(pids())];
     const client = async (): Promise<void> => {
       while (next < SEARCHES) {
         const question = questions[100 + (next++ % 100)]!;
@@ -229,7 +223,7 @@ async function search(
     };
     await Promise.all(Array.from({ length: clients }, client));
     const each = (total: number): string => ((1000 * total) / SEARCHES).toFixed(0);
-    const ofServer = pids.length > 0 ? processorSeconds(pids) - server : 0;
+    const ofServer = processorSeconds(pids()) - server;
     cells.push(
       `${quantile(times, 0.5)}, ${quantile(times, 0.95)}`,
       ...(clients === 1 ? [`${each(seconds(process.cpuUsage(own)))} + ${each(ofServer)}`] : []),
@@ -238,23 +232,15 @@ async function search(
   console.log(`| ${name} | ${cells.join(" | ")} |`);
 }
 
-async function sameAnswers(name: string, directory: string): Promise<void> {
-  await using index = await model.openIndex(directory);
-  await using exact = await model.openIndex(folder, { preset: "exact" });
-  let [samePassages, sameAnswer, both] = [0, 0, 0];
-  const asked = questions.slice(0, Number(answers));
-  for (const question of asked) {
-    const [one, other] = [await model.answer(question, index), await model.answer(question, exact)];
-    const passages = ({ passages }: typeof one) => JSON.stringify(passages.map(({ id }) => id));
-    const isFound = passages(one) === passages(other);
-    samePassages += Number(isFound);
-    sameAnswer += Number(one.answer === other.answer);
-    both += Number(isFound && one.answer === other.answer);
+/** The answer to each question, and the ids of the passages that were read. */
+async function answersOf(directory: string, preset?: "exact") {
+  await using index = await model.openIndex(directory, { preset });
+  const replies: { readonly answer: string; readonly read: string }[] = [];
+  for (const question of questions.slice(0, Number(answers))) {
+    const { answer, passages } = await model.answer(question, index);
+    replies.push({ answer, read: JSON.stringify(passages.map(({ id }) => id)) });
   }
-  console.log(
-    `${name}: of ${asked.length} questions ${samePassages} found the same passages, ${both} of them ` +
-      `with the same answer; ${sameAnswer} the same answer in all`,
-  );
+  return replies;
 }
 
 process.env.WEAVIATE_API_KEY = API_KEY;
@@ -268,14 +254,14 @@ const servers: Server[] = [
   {
     name: "PostgreSQL",
     address: `${postgres.url}/postgres/bench`,
-    pids: () => groupOf(postgres.pid),
-    folder: postgres.folder,
+    pids: () => familyOf(postgres.pid),
+    bytes: (store) => store.bytes(), // without its log of changes
   },
   {
     name: "Weaviate, 3 nodes, 3 shards, 3 replicas",
     address: weaviate.address("bench", "&shards=3&replicas=3"),
     pids: () => weaviate.nodes.map(({ pid }) => pid),
-    folder: weaviate.folder,
+    bytes: () => bytesOf(weaviate.folder),
   },
 ];
 console.log("| | passages/s | ms of reatt | ms of the server | kB of disk | kB of memory |");
@@ -286,13 +272,25 @@ console.log(`| folder | | | | ${(info.bytes / limit / 1000).toFixed(1)} | |`);
 const expected: string[][] = [];
 {
   await using exact = await model.openIndex(folder, { preset: "exact" });
-  for (const question of questions.slice(0, 100))
+  for (const question of questions.slice(0, RECALLED))
     expected.push(await ids(exact, question, 100, false));
 }
 console.log(
   "| | @10 | @100 | 1 client: p50, p95 ms | ms of reatt + server | 8 clients | 32 clients |",
 );
 console.log("|---|---|---|---|---|---|---|");
-await search("folder", folder, expected, []);
-for (const { name, address, pids } of servers) await search(name, address, expected, pids());
-if (answers !== "0") for (const { name, address } of servers) await sameAnswers(name, address);
+await search("folder", folder, expected, () => []);
+for (const { name, address, pids } of servers) await search(name, address, expected, pids);
+if (answers !== "0") {
+  const exact = await answersOf(folder, "exact");
+  for (const { name, address } of servers) {
+    const own = await answersOf(address);
+    const isSame = (key: "answer" | "read") => own.map((one, i) => one[key] === exact[i]![key]);
+    const [read, answer] = [isSame("read"), isSame("answer")];
+    const both = read.filter((same, i) => same && answer[i]).length;
+    console.log(
+      `${name}: of ${own.length} questions, ${read.filter(Boolean).length} found the same passages, ` +
+        `${both} of these have the same answer; ${answer.filter(Boolean).length} of all do`,
+    );
+  }
+}

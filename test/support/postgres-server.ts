@@ -28,7 +28,6 @@ export interface PostgresServer extends AsyncDisposable {
   readonly url: string;
   /** The first process of its group. */
   readonly pid: number;
-  readonly folder: string;
   start(): Promise<void>;
   /** Ends the server as a power cut would: all its processes at once. */
   kill(): Promise<void>;
@@ -131,7 +130,6 @@ async function launch(): Promise<PostgresServer> {
     get pid() {
       return server!.pid!;
     },
-    folder,
     start,
     kill: stop,
     async [Symbol.asyncDispose]() {
