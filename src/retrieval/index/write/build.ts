@@ -354,8 +354,15 @@ export function checkKeys(
   for (const key of keys) {
     if (key.length === 0 || key.length % dimension !== 0)
       throw new Error(`encode returned ${key.length} numbers, not [tokens, ${dimension}]`);
-    if (!key.every(Number.isFinite)) throw new Error("encode returned a key that is not finite");
+    if (!allFinite(key)) throw new Error("encode returned a key that is not finite");
   }
+}
+
+/** A loop: `every` takes 2 % of the time of a build. */
+function allFinite(values: Float32Array): boolean {
+  let zero = 0;
+  for (let i = 0; i < values.length; i++) zero += 0 * values[i]!; // NaN for one that is not finite
+  return zero === 0;
 }
 
 const duplicate = (id: string, ordinal: number, earlier: number): InputError =>

@@ -202,6 +202,19 @@ test("replaces an index only by a complete one, and lets its readers finish", as
   assert.equal(await readdir(join(directory.path, "segments")), ["000002"]);
 });
 
+test("a key that is not finite stops the build", async () => {
+  await using directory = await temporary();
+  for (const wrong of [Number.NaN, Infinity, -Infinity]) {
+    const wrongLast = async (passages: Parameters<typeof encode>[0]) => {
+      const keys = await encode(passages);
+      keys.at(-1)![keys.at(-1)!.length - 2] = wrong;
+      return keys;
+    };
+    const built = build(directory.path, makePassages(10), { encode: wrongLast });
+    await rejects(built, /a key that is not finite/);
+  }
+});
+
 test("allows one build at a time", async () => {
   await using directory = await temporary();
   let second = "";
