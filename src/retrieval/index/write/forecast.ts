@@ -8,7 +8,7 @@ import { InputError, isMissing } from "../../../io/errors.ts";
 import { formatBytes } from "../../../io/format-bytes.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Bits } from "../../codec/codec.ts";
-import { centroidCount } from "../../codec/train-codebook.ts";
+import { centroidCount, sampleSize } from "../../codec/train-codebook.ts";
 import { type CutText, findManifest, type StatesHeader } from "../format/manifest.ts";
 import { packFields, packPassage } from "../format/packed-passage.ts";
 import { stateBytes } from "../format/packed-states.ts";
@@ -40,7 +40,7 @@ export interface BuildForecast {
   readonly bits: Bits | 32;
   /** Size of the index on disk. */
   readonly bytes: number;
-  /** The greatest size during the build, when float32 keys and codes are both on disk. */
+  /** The greatest size during the build, when float32 keys and codes, or a sample, are on disk. */
   readonly peakBytes: number;
 }
 
@@ -128,7 +128,8 @@ function sizes(
   const code = (centroids <= 65_536 ? 2 : 4) + 1 + (dimension * bits) / 8;
   const codebook = 4 * dimension * (centroids + dimension + 512) + 9 * centroids;
   const bytes = common + tokens * (code + LIST_BYTES) + codebook;
-  return { passages, tokens, cut, bits, bytes, peakBytes: plain + bytes };
+  const sample = 4 * dimension * sampleSize(tokens); // in a file while the codebook is learned
+  return { passages, tokens, cut, bits, bytes, peakBytes: plain + Math.max(bytes, sample) };
 }
 
 async function freeBytes(path: string): Promise<number> {
