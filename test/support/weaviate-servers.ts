@@ -150,7 +150,7 @@ function nodeOf(
 /** Free ports one after the other: a node expects that of some of its own. */
 async function freePorts(count: number): Promise<number[]> {
   for (;;) {
-    const first = 20_000 + Math.floor(Math.random() * 10_000); // below those of outgoing connections
+    const first = 20_000 + Math.floor(Math.random() * 10_000); // below outgoing ones
     const ports = Array.from({ length: count }, (_, i) => first + i);
     if ((await Promise.all(ports.map(isFree))).every(Boolean)) return ports;
   }

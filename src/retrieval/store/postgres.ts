@@ -21,7 +21,7 @@ import type { CandidateRequest, NewPassage, PassageRow, Store, StoredPassage } f
 
 /** Connections of an open store: searches that run at a time. */
 const CONNECTIONS = 8;
-const CONNECT_MS = 5_000;
+const CONNECT_MS = 15_000; // a busy process connects slowly
 /** A statement that takes longer is an error: a search must not hang. */
 const STATEMENT_MS = 120_000;
 /** Rows that a scan of the collection reads at a time. */

@@ -1,5 +1,5 @@
 /**
- * Calls of a Weaviate cluster. A node is asked whether it is ready before and during a call, because
+ * Calls of a Weaviate cluster. A node is asked whether it is ready before and during a call, since
  * the client itself waits up to half a minute for one that is gone. Then the next one is asked.
  *
  * Source: https://docs.weaviate.io/weaviate/client-libraries/typescript
@@ -26,7 +26,7 @@ const WATCH_MS = 1_000;
 
 export interface WeaviateCluster extends AsyncDisposable {
   readonly weaviate: Weaviate;
-  /** Does work with a node that answers. The work is done again with another node if one is lost. */
+  /** Does work with a node that answers; if the node is lost, again with another one. */
   ask<Result>(work: (client: WeaviateClient) => Promise<Result>): Promise<Result>;
 }
 

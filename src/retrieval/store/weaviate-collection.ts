@@ -13,7 +13,7 @@ export interface Schema extends Described {
 }
 
 export interface DescribedCollection {
-  /** Does work with the passages. Searches read one replica of a shard, other reads most of them. */
+  /** Does work with the passages. Searches read one replica of a shard, other reads most. */
   withPassages<Result>(
     level: "ONE" | "QUORUM",
     work: (passages: Passages) => Promise<Result>,

@@ -2,7 +2,7 @@
  * The two collections in Weaviate that hold a collection of reatt:
  *
  *     Manuals           an object for each passage
- *     ManualsRecords    texts by name: the properties, the parts of an import, the record of a folder
+ *     ManualsRecords    texts by name: properties, the parts of an import, the record of a folder
  *
  * Weaviate creates a collection once, whoever asks: the description of the first one says which
  * properties hold, and how wide the vectors are.
