@@ -9,8 +9,8 @@ const VECTOR: usize = 16;
 
 /**
  * For `width` values of each row, the number of the nearest codeword: the c with the least
- * `|c|^2 / 2 - row . c`. The other arguments but `count` are addresses, or bytes from one row to the
- * next.
+ * `|c|^2 / 2 - row . c`. The other arguments but `count` are addresses, or bytes from one row to
+ * the next.
  *
  * @param rows float32, up to `end`, `stride` bytes apart
  * @param count of codewords, a multiple of 16, at most 256
