@@ -52,7 +52,7 @@ const BY_TEXT: readonly (readonly [RegExp, Described])[] = [
     },
   ],
   [
-    /fetch failed|timed? ?out|UNAVAILABLE|CANCELLED|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|connection|socket|consistency level|deadline|leader|broadcast|no such host|shutdown|shutting down|status code: 50[234]/i,
+    /fetch failed|timed? ?out|UNAVAILABLE|CANCELLED|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|connection|socket|consistency level|deadline|leader|broadcast|no such host|shut ?down|shutting down|status code: 50[234]/i,
     AWAY,
   ],
   [

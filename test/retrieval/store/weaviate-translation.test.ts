@@ -65,6 +65,10 @@ test("errors of the client are one line with a code", () => {
     coded("WeaviateBatchError", "cannot achieve consistency level QUORUM"),
     "ERR_REATT_STORE_AWAY",
   );
+  assert.is(
+    coded("WeaviateQueryError", "Channel has been shut down"), // by a call that lost the node
+    "ERR_REATT_STORE_AWAY",
+  );
   assert.is(coded("WeaviateStartUpError", "Unauthenticated: x"), "ERR_REATT_NO_PERMISSION");
   assert.is(coded("WeaviateBatchError", "shard is read-only"), "ERR_REATT_DISK_FULL");
   assert.is(coded("WeaviateQueryError", "could not find class X"), "ERR_REATT_DAMAGED_INDEX");
