@@ -10,19 +10,19 @@ const COUNTS: Readonly<Record<string, number>> = {
   "hostile-hub": 20,
   "power-cuts": 75,
   "bit-flips": 75,
-  "writer-kills": 30,
+  "writer-kills": 60,
   "training-kills": 5,
   "refresh-kills": 1,
 };
-/** These mostly wait for time limits, so they run beside the others. */
-const WAITING = ["hostile-http", "hostile-hub"];
+/** These run beside the others: two mostly wait for time limits, and one takes the longest. */
+const BESIDE = ["hostile-http", "hostile-hub", "training-kills"];
 
 const run = (name: string): Promise<string> => outputOf(name, COUNTS[name]!);
-const waiting = new Map(WAITING.map((name) => [name, run(name)]));
+const begun = new Map(BESIDE.map((name) => [name, run(name)]));
 
 for (const [name, count] of Object.entries(COUNTS).reverse())
   test(`${name}: ${count}`, async () => {
-    assert.match(await (waiting.get(name) ?? run(name)), NO_FAILURE);
+    assert.match(await (begun.get(name) ?? run(name)), NO_FAILURE);
   });
 
 test.run();
