@@ -7,7 +7,7 @@ import { z } from "zod";
 import { InputError, inputErrorFrom, isMissing } from "../io/errors.ts";
 import { parseJson } from "../io/parse-json.ts";
 import { readSmallFile } from "../io/small-file.ts";
-import { isStoreAddress } from "../retrieval/store/address.ts";
+import { isStoreAddress, withoutPassword } from "../retrieval/store/address.ts";
 import { assistantSchema } from "../server/options.ts";
 
 export const CONFIG_NAME = "reatt.config.json";
@@ -130,7 +130,7 @@ export const describeConfig = ({ file, collections }: Config): string =>
     ...collections.map(({ name, path, index, model, assistant }) => {
       const others = model === undefined ? "" : `, model ${model}`;
       const told = assistant === undefined ? "" : `, tells assistants ${JSON.stringify(assistant)}`;
-      return `  ${name}: reads ${path}, writes ${index}${others}${told}`;
+      return `  ${name}: reads ${path}, writes ${withoutPassword(index)}${others}${told}`;
     }),
   ]
     .map(printable)

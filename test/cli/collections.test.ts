@@ -73,7 +73,7 @@ test("a file that changed or came from elsewhere is not obeyed until it is accep
 
 test("the index of a collection can be in a store", async () => {
   const before = await readFile(config, "utf8");
-  const index = "postgres://me@127.0.0.1:1/library/manuals"; // where nothing listens
+  const index = "postgres://me:secret@127.0.0.1:1/library/manuals"; // where nothing listens
   await writeFile(config, JSON.stringify({ collections: { docs: { path: "docs", index } } }));
   assert.match(await ok("init", "--yes"), /docs: reads .*docs, writes postgres:\/\/me@.*manuals\n/);
   const away = /postgres:\/\/me@127\.0\.0\.1:1\/library\/manuals: expected a server that answers/;

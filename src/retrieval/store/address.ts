@@ -21,6 +21,10 @@ export const isStoreAddress = (place: string): boolean => /^[a-z][a-z0-9+.-]*:\/
 /** Such as `postgres`. */
 export const schemeOf = (address: string): string => address.split(":", 1)[0]!.toLowerCase();
 
+/** A place without the password that an address can have, to be shown. */
+export const withoutPassword = (place: string): string =>
+  isStoreAddress(place) ? place.replace(/:\/\/([^:@/]*):[^@/]*@/, "://$1@") : place;
+
 /** @throws {InputError} for an address of no known store, or without its package */
 export async function connectStore(address: string): Promise<Store> {
   const open = STORES[schemeOf(address)];
