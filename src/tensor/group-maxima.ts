@@ -9,7 +9,7 @@ import { Tensor } from "onnxruntime-node";
 import { encodeModel, tensorInfo } from "./onnx.ts";
 import { CONTRIBUTED, MIDDLE } from "./onnx-weights.ts";
 import { Writer } from "./onnx-writer.ts";
-import { openModel } from "./session.ts";
+import { openModel } from "./open-model.ts";
 
 /** A table of `count` rows of `size` values, rounded: row c is `scales[c] * integers[:, c]`. */
 export interface RoundedTable {

@@ -11,8 +11,8 @@ import { InputError } from "../io/errors.ts";
 import { checkMemory } from "./memory.ts";
 import { encodeOnnx, outputName } from "./onnx.ts";
 import { isInt8, isMapped, isStored, type Weight, wholeTables } from "./onnx-weights.ts";
+import { CORES, sessionOptions } from "./open-model.ts";
 import type { Tensor } from "./ops.ts";
-import { physicalCores } from "./physical-cores.ts";
 import type { Graph } from "./trace.ts";
 
 /** Execution provider: the CPU, any GPU through Vulkan, Metal or DirectX, or an NVIDIA GPU. */
@@ -54,16 +54,6 @@ export interface Session extends AsyncDisposable {
     into?: Readonly<Record<string, Tensor>>,
   ): Promise<Record<Output, Tensor>>;
 }
-
-/**
- * Time that an idle thread spins before it sleeps. By default the threads of each session spin for
- * milliseconds and take cores from the next session and from other programs: on 2 shared cores, a
- * run then needs 1.7 times the processor time. Without any spinning, runs of 2 ms take 10 % longer.
- */
-const IDLE_SPIN_US = 10;
-
-/** Counted once: a session can be made while no file can be opened. */
-const CORES = physicalCores();
 
 /**
  * Compiles a graph. Weights of a float32 or int8 file are not packed for products: packing copies
@@ -125,21 +115,6 @@ export async function compile(
     [Symbol.asyncDispose]: () => session.release(),
   };
 }
-
-const sessionOptions = (
-  provider: Provider,
-  threads: number | undefined,
-  session: Readonly<Record<string, string>> = {},
-): InferenceSession.SessionOptions => ({
-  executionProviders: [provider],
-  logSeverityLevel: 3, // errors only; the warnings are about the assignment of nodes to providers
-  extra: { session: { intra_op: { spin_duration_us: String(IDLE_SPIN_US) }, ...session } },
-  ...(threads === undefined ? {} : { intraOpNumThreads: threads }),
-});
-
-/** Opens an encoded model on the processor, for operators that `Ops` does not have. */
-export const openModel = (model: Uint8Array): Promise<InferenceSession> =>
-  InferenceSession.create(model, sessionOptions("cpu", CORES));
 
 /**
  * Takes from `weights` the tables of integers that the graph needs as float32, and reads them. If
