@@ -8,7 +8,7 @@ import { excerpt } from "../../io/excerpt.ts";
 import type { RankingRequest, RemotePassages, Selection } from "../search/generation.ts";
 import { FieldTypes } from "../where/fields.ts";
 import { passes, type Where } from "../where/where.ts";
-import { isStorable, unstorableText } from "./storable.ts";
+import { isStorable, STORABLE_TEXTS, unstorableText } from "./storable.ts";
 import type { CandidateRequest, Store } from "./store.ts";
 import type { StoredPassages } from "./stored-passages.ts";
 
@@ -64,7 +64,7 @@ function checkTexts(where: Where): void {
   throw new InputError({
     code: "ERR_REATT_BAD_CONDITION",
     where: "where",
-    expected: "texts of Unicode without the character U+0000, as stores keep them",
+    expected: STORABLE_TEXTS,
     got: excerpt(text),
     remedy: "leave it out: no passage has it",
   });

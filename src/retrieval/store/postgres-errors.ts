@@ -1,6 +1,7 @@
 /** Errors of PostgreSQL and of its client, as one line. */
 
-import { InputError, type Problem } from "../../io/errors.ts";
+import { InputError } from "../../io/errors.ts";
+import { type Described, OTHER } from "./store-errors.ts";
 
 /** What the client says about a connection, where the server has no code. */
 const LOST = /terminated|timeout|not queryable|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH/i;
@@ -8,8 +9,6 @@ const LOST = /terminated|timeout|not queryable|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|E
 /** What it says about a password that it needs, and about encryption. */
 const NO_PASSWORD = /^SASL: .*client password must be/;
 const UNENCRYPTED = /\bSSL\b|certificate|ERR_SSL_|ERR_TLS_/i;
-
-type Described = Pick<Problem, "expected" | "remedy" | "code">;
 
 const AWAY: Described = {
   code: "ERR_REATT_STORE_AWAY",
@@ -85,12 +84,6 @@ const BY_STATE: readonly (readonly [prefix: string, Described])[] = [
     },
   ],
 ];
-
-const OTHER: Described = {
-  code: "ERR_REATT_DAMAGED_INDEX",
-  expected: "a server that does this",
-  remedy: "look into the log of the server",
-};
 
 /** A text has a character 0, or half of a surrogate pair. */
 const UNSTORABLE: Described = {

@@ -18,6 +18,7 @@ import { type Bind, conditionSql } from "./postgres-where.ts";
 import { PROPERTIES } from "./properties.ts";
 import { checkStorable } from "./storable.ts";
 import type { CandidateRequest, NewPassage, PassageRow, Store, StoredPassage } from "./store.ts";
+import { missingPackage } from "./store-errors.ts";
 
 /** Connections of an open store: searches that run at a time. */
 const CONNECTIONS = 8;
@@ -211,16 +212,7 @@ const unreadable = (): InputError =>
 
 async function openPool(server: string, address: string): Promise<Pool> {
   const { default: pg } = await import("pg").catch((cause: unknown) => {
-    throw new InputError(
-      {
-        code: "ERR_REATT_NO_PACKAGE",
-        where: address,
-        expected: "the package pg",
-        got: (cause as Error).message.split("\n")[0]!,
-        remedy: "npm install pg",
-      },
-      { cause },
-    );
+    throw missingPackage(address, "pg", "", cause);
   });
   const pool = new pg.Pool({
     connectionString: server,

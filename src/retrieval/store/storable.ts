@@ -3,6 +3,9 @@
 import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
 
+/** What is expected of texts. */
+export const STORABLE_TEXTS = "texts of Unicode without the character U+0000, as stores keep them";
+
 /** Whether a text has neither a character 0 nor half of a surrogate pair. */
 export const isStorable = (text: string): boolean => !/\0|\p{Surrogate}/u.test(text);
 
@@ -25,7 +28,7 @@ export function checkStorable(
   if (unstorableText({ id, title, text, document, metadata }) === undefined) return;
   throw new InputError({
     where,
-    expected: "texts of Unicode without the character U+0000, as stores keep them",
+    expected: STORABLE_TEXTS,
     got: `others in the passage ${JSON.stringify(id)}`,
     remedy: "remove such characters from the passages",
   });

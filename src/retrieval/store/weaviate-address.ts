@@ -45,8 +45,9 @@ const parameters = z.strictObject({
 /** @throws {InputError} for an address of another form */
 export function parseWeaviateAddress(address: string): WeaviateAddress {
   const [, scheme, hosts = "", collection = "", query = ""] = FORM.exec(address) ?? [];
-  if (!scheme) throw badAddress(address.replace(/\/\/[^/]*@/, "//"), "another form");
-  if (hosts.includes("@")) throw badAddress(address.replace(/\/\/[^/]*@/, "//"), "a user");
+  const withoutUser = address.replace(/\/\/[^/]*@/, "//");
+  if (!scheme) throw badAddress(withoutUser, "another form");
+  if (hosts.includes("@")) throw badAddress(withoutUser, "a user");
   const isEncrypted = scheme.toLowerCase() === "weaviates";
   const given = parameters.safeParse(Object.fromEntries(new URLSearchParams(query)));
   if (!given.success) throw badAddress(address, `?${query}`);

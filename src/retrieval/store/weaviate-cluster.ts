@@ -7,8 +7,8 @@
 
 import { setInterval as ticks } from "node:timers/promises";
 import type { WeaviateClient } from "weaviate-client";
-import { InputError } from "../../io/errors.ts";
 import { isAway } from "./retry.ts";
+import { missingPackage } from "./store-errors.ts";
 import type { WeaviateAddress, WeaviateHost } from "./weaviate-address.ts";
 import { nodeAway, weaviateError } from "./weaviate-errors.ts";
 
@@ -120,15 +120,6 @@ async function whileTrue<Result>(
 
 async function loadPackage(where: string): Promise<Weaviate> {
   return await import("weaviate-client").catch((cause: unknown) => {
-    throw new InputError(
-      {
-        code: "ERR_REATT_NO_PACKAGE",
-        where,
-        expected: "the package weaviate-client",
-        got: (cause as Error).message.split("\n")[0]!,
-        remedy: "npm install weaviate-client@3.12",
-      },
-      { cause },
-    );
+    throw missingPackage(where, "weaviate-client", "@3.12", cause);
   });
 }

@@ -1,8 +1,7 @@
 /** Errors of Weaviate and of its client, as one line. */
 
-import { InputError, type Problem } from "../../io/errors.ts";
-
-type Described = Pick<Problem, "expected" | "remedy" | "code">;
+import { InputError } from "../../io/errors.ts";
+import { type Described, OTHER } from "./store-errors.ts";
 
 const AWAY: Described = {
   code: "ERR_REATT_STORE_AWAY",
@@ -64,12 +63,6 @@ const BY_TEXT: readonly (readonly [RegExp, Described])[] = [
     },
   ],
 ];
-
-const OTHER: Described = {
-  code: "ERR_REATT_DAMAGED_INDEX",
-  expected: "a server that does this",
-  remedy: "look into the log of the server",
-};
 
 /** A node that cannot be reached, or that is starting. */
 export const nodeAway = (where: string, got: string, cause?: unknown): InputError =>
