@@ -23,7 +23,7 @@ export async function checkFinite(
   file: string,
 ): Promise<void> {
   if (values instanceof Float32Array) {
-    const at = firstNotFinite(bitsOf(bytesOf(values), 4), EXPONENTS.F32!);
+    const at = firstNotFiniteOf(values);
     if (at >= 0) throw notFinite(file, name, at);
     return;
   }
@@ -40,6 +40,10 @@ export async function checkFinite(
     if (at >= 0) throw notFinite(values.file, name, start / valueBytes + at);
   }
 }
+
+/** The position of the first value that is infinite or NaN, or -1. */
+export const firstNotFiniteOf = (values: Float32Array): number =>
+  firstNotFinite(bitsOf(bytesOf(values), 4), EXPONENTS.F32!);
 
 const bitsOf = (
   { buffer, byteOffset, byteLength }: Uint8Array,

@@ -3,6 +3,7 @@
 import { InputError } from "../io/errors.ts";
 import type { OpenFile } from "../io/open-file.ts";
 import { replaceFile } from "../io/replace-file.ts";
+import { firstNotFiniteOf } from "./finite.ts";
 import { narrowFloat16, VALUES_PER_BATCH } from "./half.ts";
 import {
   columnScaleName,
@@ -135,7 +136,7 @@ async function writeTensor(
   if (!(values instanceof Float32Array)) return writeIntegers(output, name, values);
   if (dtype === "F32") return writeAt(file, bytesOf(values), dataStart + offsets[0]);
   if (dtype === "F16") return writeFloat16(file, where, values, dataStart + offsets[0]);
-  if (!values.every(Number.isFinite))
+  if (firstNotFiniteOf(values) >= 0)
     throw unwritable(where, "finite values", "infinity or NaN", "repair the model");
   await writeIntegers(output, name, quantised(output, name, values));
 }

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { firstNotFiniteOf } from "../../../checkpoints/finite.ts";
 import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Bits, type Codec, checkBits, float32Decoder } from "../../codec/codec.ts";
@@ -354,15 +355,8 @@ export function checkKeys(
   for (const key of keys) {
     if (key.length === 0 || key.length % dimension !== 0)
       throw new Error(`encode returned ${key.length} numbers, not [tokens, ${dimension}]`);
-    if (!allFinite(key)) throw new Error("encode returned a key that is not finite");
+    if (firstNotFiniteOf(key) >= 0) throw new Error("encode returned a key that is not finite");
   }
-}
-
-/** A loop: `every` takes 2 % of the time of a build. */
-function allFinite(values: Float32Array): boolean {
-  let zero = 0;
-  for (let i = 0; i < values.length; i++) zero += 0 * values[i]!; // NaN for one that is not finite
-  return zero === 0;
 }
 
 const duplicate = (id: string, ordinal: number, earlier: number): InputError =>
