@@ -1,11 +1,14 @@
 /**
- * Runs test files: `npm test [PATTERN] [-- --time-limit SECONDS]`.
+ * Runs test files: `npm test [PATTERN] [-- --time-limit SECONDS] [--seed N]`.
  *
  * Every test/**\/*.test.ts whose path contains PATTERN runs in its own process, two at a time. The
  * output of a file is printed whole, with its seconds, in the order of the files. A file fails if
  * one of its tests fails, if it crashes or hangs, or if it runs no test, as a uvu suite without
  * `.run()` does. The last line is `N passed, N failed`, followed by `, N skipped` if tests were
  * skipped.
+ *
+ * Properties of random values have the seed N, 1 unless it is given, so that a run can be repeated.
+ * A file that is run without this script draws another seed each time.
  *
  * As `.build/tests/scripts/run-tests.js`, which scripts/test compiles, it runs compiled tests.
  */
@@ -38,7 +41,10 @@ const TIME_LIMIT_S = 600; // an open handle keeps a uvu process alive
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { "time-limit": { type: "string", default: String(TIME_LIMIT_S) } },
+  options: {
+    "time-limit": { type: "string", default: String(TIME_LIMIT_S) },
+    seed: { type: "string", default: "1" },
+  },
 });
 const timeLimitMs = Number(values["time-limit"]) * 1000;
 const files = findTests(positionals[0] ?? "");
@@ -75,7 +81,7 @@ async function runFile(file: string, logPath: string): Promise<Outcome> {
   const started = performance.now();
   const child = spawn(process.execPath, commandOf(file), {
     stdio: ["ignore", log, log],
-    env: { ...process.env, FORCE_COLOR: "0" },
+    env: { ...process.env, FORCE_COLOR: "0", REATT_FUZZ_SEED: values.seed },
     timeout: timeLimitMs,
     killSignal: "SIGKILL",
   });
@@ -92,9 +98,13 @@ async function runFile(file: string, logPath: string): Promise<Outcome> {
 
 /** The arguments of Node for a test file, compiled if this script is. */
 function commandOf(file: string): string[] {
-  if (import.meta.url.endsWith(".ts")) return ["--import", "tsx", file];
-  const build = fileURLToPath(new URL("..", import.meta.url));
-  return [join(relative(".", build), file.replace(/\.ts$/, ".js"))];
+  const hasProperties = readFileSync(file, "utf8").includes('from "fast-check"');
+  const seed = (module: string): string[] => (hasProperties ? ["--import", module] : []);
+  if (import.meta.url.endsWith(".ts"))
+    return ["--import", "tsx", ...seed("./test/fuzz-seed.ts"), file];
+  const build = relative(".", fileURLToPath(new URL("..", import.meta.url)));
+  const compiled = join(build, file.replace(/\.ts$/, ".js"));
+  return [...seed(`./${join(build, "test/fuzz-seed.js")}`), compiled];
 }
 
 function judge(

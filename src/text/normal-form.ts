@@ -24,9 +24,14 @@ const PLAIN = /^[\t\n\r -~]*$/;
 
 /** Where a digit and an exponent meet. */
 const EXPONENT = /(?<=\p{Nd})(?=[⁰¹²³⁴-⁹⁺⁻])/gu;
-/** Where a digit meets another number: 1½, 3₂, 5①. */
-const NUMBERS = /(?<=\p{Nd})(?=[^\P{No}⁰¹²³⁴-⁹])|(?<=\p{No})(?=\p{Nd})/gu;
-const OTHER_NUMBER = /[\p{No}⁺⁻]/u;
+/** Numbers, and the squares that NFKD begins or ends with a digit: ㋀ (1月), ㍘ (0点), ㎡, ㏠. */
+const NUMERIC =
+  "[\\p{Nd}\\p{No}\u32c0-\u32cb\u3358-\u3370\u3378\u3379\u339f-\u33a6\u33a8\u33af\u33e0-\u33fe]";
+/** Two of them in sequence. The second is looked at again as the first of the next pair. */
+const NUMBERS = new RegExp(`(${NUMERIC})(?=(${NUMERIC}))`, "gu");
+/** The digits of one number. */
+const RUN = /^(?:\p{Nd}*|[⁰¹²³⁴-⁹]*|[₀-₉]*)$/u;
+const OTHER_NUMBER = new RegExp(`(?!\\p{Nd})${NUMERIC}|[⁺⁻]`, "u");
 
 /**
  * Removes invisible characters, and keeps numbers apart that normalisation would join. Control
@@ -38,8 +43,18 @@ export function visible(text: string): string {
     .replace(INVISIBLE, "")
     .replace(CONTROL, (control) => (/\s/.test(control) ? " " : ""));
   if (!OTHER_NUMBER.test(shown)) return shown;
-  return shown.replace(EXPONENT, "^").replace(NUMBERS, " ");
+  return shown
+    .replace(EXPONENT, "^")
+    .replace(NUMBERS, (first, _, second: string) => (isApart(first, second) ? `${first} ` : first));
 }
+
+/** Whether two numbers in sequence are two: 1½, ½¼, ₂5, 5①. Numerals that NFKD keeps are one: ፲፩. */
+const isApart = (first: string, second: string): boolean =>
+  !RUN.test(first + second) &&
+  (isRewritten(first) || isRewritten(second) || isDigit(first) !== isDigit(second));
+
+const isDigit = (character: string): boolean => /\p{Nd}/u.test(character);
+const isRewritten = (character: string): boolean => character.normalize("NFKD") !== character;
 
 /**
  * The accents of Latin, Greek and Cyrillic letters, the points of Hebrew and the vowel signs of
@@ -50,7 +65,7 @@ const ACCENTS =
 
 export const withoutAccents = (text: string): string => text.replace(ACCENTS, "");
 
-const APOSTROPHES = /[\u2018-\u201b\u2032\u02b9\u02bb-\u02bd\u00b4\uff07]/g;
+const APOSTROPHES = /[\u2018-\u201b\u2032\u02b9\u02bb-\u02bd\u00b4\u0374\u1ffd\uff07]/g;
 const QUOTATION_MARKS = /[\u201c-\u201f\u2033\u00ab\u00bb\uff02]/g;
 const LETTERS: Readonly<Record<string, string>> = { ß: "ss", ς: "σ", ı: "i" };
 

@@ -65,14 +65,31 @@ test("forms of the same text have one normal form", () => {
     assert.is(normalForm(one), normalForm(other));
 });
 
+const GRAPHEME = fc.string({ unit: "grapheme", minLength: 1, maxLength: 1 });
+const NUMBER = fc.constantFrom(..."5５𝟘²⁻₂½①⒈፩𐧀Ⅻ㋀㍘㎡㏠");
+
 test("any two Unicode forms of a text have one normal form, which is stable", () =>
   fc.assert(
-    fc.property(fc.string({ unit: "grapheme", maxLength: 20 }), (text) => {
+    fc.property(fc.string({ unit: fc.oneof(GRAPHEME, NUMBER), maxLength: 20 }), (text) => {
       const form = normalForm(text);
       for (const name of ["NFC", "NFD"] as const) assert.is(normalForm(text.normalize(name)), form);
       assert.is(normalForm(form), form);
     }),
   ));
+
+test("numbers in sequence are joined only if they are one number", () => {
+  for (const [text, form] of [
+    ["₀𐧀", "0 𐧀"],
+    ["𐧀㏠", "𐧀 1日"],
+    ["½¼", "1⁄2 1⁄4"],
+    ["5㏠ 5㎡⁶", "5 1日 5 m2 6"],
+    ["①②⒈5", "1 2 1. 5"],
+    ["H₂₀ 10²³ ５𝟘 ፲፩ ⅩⅡ", "h20 10^23 50 ፲፩ xii"],
+  ] as const) {
+    assert.is(normalForm(text), form);
+    assert.is(normalForm(form), form);
+  }
+});
 
 test("an exponent or a fraction does not join the number before it", () => {
   for (const [text, pieces, parts] of [
