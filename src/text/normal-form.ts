@@ -48,7 +48,7 @@ export function visible(text: string): string {
     .replace(NUMBERS, (first, _, second: string) => (isApart(first, second) ? `${first} ` : first));
 }
 
-/** Whether two numbers in sequence are two: 1½, ½¼, ₂5, 5①. Numerals that NFKD keeps are one: ፲፩. */
+/** Whether two numbers in sequence are two: 1½, ½¼, ₂5. Numerals that NFKD keeps are one: ፲፩. */
 const isApart = (first: string, second: string): boolean =>
   !RUN.test(first + second) &&
   (isRewritten(first) || isRewritten(second) || isDigit(first) !== isDigit(second));
