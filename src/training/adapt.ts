@@ -14,7 +14,13 @@ import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { writeModelCard } from "./adaptation/card.ts";
 import { documentsOf, readInputs } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
-import { INDEX_PASSAGE_TOKENS, measurePace, sampleCorpus, stepsInTime } from "./adaptation/pace.ts";
+import {
+  compressionSeconds,
+  INDEX_PASSAGE_TOKENS,
+  measurePace,
+  sampleCorpus,
+  stepsInTime,
+} from "./adaptation/pace.ts";
 import { type DocumentsEvent, passagesOf } from "./adaptation/passages.ts";
 import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
 import { type AdaptationResult, recordedOptions, writeRecord } from "./adaptation/record.ts";
@@ -115,6 +121,7 @@ export async function* adapt(
   const budget = timeBudget(run, started - 1000 * (found?.seconds ?? 0), {
     indexed: corpus.size * sample.indexed,
     measured: (data.monitorSet?.passages.length ?? 0) * sample.trained,
+    compression: compressionSeconds(run, corpus.size, sample),
   });
   const training = yield* runTraining(run, data, corpus, budget);
   if (!training.finished) return { plan, training };
@@ -160,16 +167,20 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   return { options, run, inputs, plan, sample, found, countTokens };
 }
 
-/** @param started when the run began, in milliseconds */
+/**
+ * @param started when the run began, in milliseconds
+ * @param after tokens that are indexed at the end and in a measurement, and seconds to compress
+ */
 function timeBudget(
   { minutes, writesIndex }: Adaptation,
   started: number,
-  tokens: { readonly indexed: number; readonly measured: number },
+  after: { readonly indexed: number; readonly measured: number; readonly compression: number },
 ): TimeBudget | undefined {
-  if (minutes === undefined || tokens.measured === 0) return undefined;
+  if (minutes === undefined || after.measured === 0) return undefined;
   return {
     secondsLeft: () => 60 * minutes - (performance.now() - started) / 1000,
-    indexedAfter: writesIndex ? tokens.indexed / tokens.measured : 0,
+    indexedAfter: writesIndex ? after.indexed / after.measured : 0,
+    compressionAfter: after.compression,
   };
 }
 

@@ -12,7 +12,9 @@ import { InputError } from "../../io/errors.ts";
 import { finished } from "../../io/progress.ts";
 import { mean } from "../../math/mean.ts";
 import { createRandom } from "../../math/random.ts";
+import { vectorSize } from "../../model/config.ts";
 import { ReAtt } from "../../reatt.ts";
+import { bitsFor } from "../../retrieval/index/write/automatic-bits.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
@@ -170,6 +172,22 @@ export const measurementSeconds = (
   { indexed, trained }: CorpusSample,
 ): number => SEARCHED * monitoredPassages(run, passages) * pace.passage * (trained / indexed);
 
+/** Of a value of a key: 50 microseconds for a key of 256 values (docs/experiments/speed.md). */
+const COMPRESSION_SECONDS = 2e-7;
+
+/** Seconds to compress the index of a corpus, if it has the keys for that. */
+export function compressionSeconds(
+  { config, writesIndex }: Pick<Adaptation, "config" | "writesIndex">,
+  passages: number,
+  { indexed }: CorpusSample,
+): number {
+  const { pooling } = config.retrievalAttention;
+  const keys = passages * (pooling === undefined ? indexed : 1);
+  const dimension = vectorSize(config);
+  const isCompressed = bitsFor("automatic", keys, { dimension, pooling }) !== undefined;
+  return writesIndex && isCompressed ? keys * dimension * COMPRESSION_SECONDS : 0;
+}
+
 /**
  * How many steps fit into the minutes of a run, beside the measurements and the index.
  *
@@ -177,13 +195,14 @@ export const measurementSeconds = (
  * @throws {InputError} if too few fit
  */
 export function stepsInTime(
-  run: Pick<Adaptation, "minutes" | "writesIndex">,
+  run: Pick<Adaptation, "minutes" | "writesIndex" | "config">,
   passages: number,
   pace: Pace,
   sample: CorpusSample,
 ): number {
   const minutes = run.minutes!;
-  const ofIndex = run.writesIndex ? passages * pace.passage : 0;
+  const ofIndex =
+    Number(run.writesIndex) * passages * pace.passage + compressionSeconds(run, passages, sample);
   const others = ofIndex + MEASUREMENTS * measurementSeconds(run, passages, pace, sample);
   const steps = Math.floor((60 * minutes - others) / pace.step);
   if (steps >= STEPS.least) return Math.min(STEPS.most, steps);

@@ -14,7 +14,7 @@ import type { Part } from "../options/trained.ts";
 import type { Run } from "../run/run.ts";
 import { type Adaptation, trainedExamples, wantedExamples } from "./adaptation.ts";
 import type { AdaptationInputs } from "./inputs.ts";
-import { type CorpusSample, measurementSeconds, type Pace } from "./pace.ts";
+import { type CorpusSample, compressionSeconds, measurementSeconds, type Pace } from "./pace.ts";
 import type { AdaptationSample } from "./samples.ts";
 
 /** What an adaptation is going to do. All numbers of time and size are estimates. */
@@ -127,6 +127,7 @@ export function planAdaptation(
     seconds:
       iterations * steps * pace.step +
       indexes * passages * pace.passage +
+      compressionSeconds(run, passages, sample) +
       measurements * measurementSeconds(run, passages, pace, sample) +
       [...made.values()].reduce((sum, count) => sum + count, 0) / EXAMPLES_PER_SECOND,
     ...sizesOf(run, passages, sample, parameters),

@@ -12,6 +12,8 @@ export interface TimeBudget {
   secondsLeft(): number;
   /** The tokens that are indexed after the training, in units of those of a measurement. */
   readonly indexedAfter: number;
+  /** Seconds to compress that index. Those of measurements are not compressed. */
+  readonly compressionAfter: number;
 }
 
 /** What a measurement of retrieval takes, in seconds. */
@@ -36,9 +38,9 @@ const RESERVE = 0.03;
 
 /** Seconds that training and its measurements have left, without the index that follows. */
 const trainingSeconds = (
-  { secondsLeft, indexedAfter }: TimeBudget,
+  { secondsLeft, indexedAfter, compressionAfter }: TimeBudget,
   { index }: MeasurementSeconds,
-): number => (1 - RESERVE) * secondsLeft() - indexedAfter * index;
+): number => (1 - RESERVE) * secondsLeft() - indexedAfter * index - compressionAfter;
 
 /**
  * The schedule that fits the time. The last of its measurements is at its end.

@@ -3,20 +3,38 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
-import { type CorpusSample, stepsInTime } from "../../../src/training/adaptation/pace.ts";
+import {
+  type CorpusSample,
+  compressionSeconds,
+  stepsInTime,
+} from "../../../src/training/adaptation/pace.ts";
+import { tinyConfig } from "../../support/tiny-model.ts";
 
 const sample: CorpusSample = {
   ...{ passages: [], indexed: 200, trained: 100, characters: 1_000, unknown: 0 },
 };
 /** 10 minutes hold out 200 examples; their passages and 400 others are measured 4 times. */
 const MEASURED = 600;
+/** A million keys of six values take 1.2 s to compress. */
+const COMPRESSED = 5_000 * 200 * 6 * 2e-7;
+const run = { minutes: 10, writesIndex: true, config: tinyConfig() };
 const steps = (passage: number, step: number, writesIndex = true): number =>
-  stepsInTime({ minutes: 10, writesIndex }, 5_000, { passage, step }, sample);
+  stepsInTime({ ...run, writesIndex }, 5_000, { passage, step }, sample);
 
 test("steps have the time that the index and the measurements leave", () => {
   const measurements = 4 * 1.5 * MEASURED * 0.01 * (100 / 200);
-  assert.is(steps(0.01, 2), Math.floor((600 - 5_000 * 0.01 - measurements) / 2));
+  assert.is(steps(0.01, 2), Math.floor((600 - 5_000 * 0.01 - COMPRESSED - measurements) / 2));
   assert.is(steps(0.01, 2, false), Math.floor((600 - measurements) / 2));
+});
+
+test("an index of 65,536 keys or more is compressed", () => {
+  assert.equal(
+    [327, 328].map((passages) => compressionSeconds(run, passages, sample)),
+    [0, 328 * 200 * 6 * 2e-7],
+  );
+  assert.is(compressionSeconds({ ...run, writesIndex: false }, 5_000, sample), 0);
+  const pooled = { ...run, config: tinyConfig({ pooling: "mean" }) };
+  assert.is(compressionSeconds(pooled, 5_000, sample), 0);
 });
 
 test("more than 4,000 steps are not planned", () => assert.is(steps(1e-6, 0.01), 4_000));

@@ -7,11 +7,18 @@ import { fitToTime, type TimeBudget, timeStep } from "../../../src/training/run/
 
 type TimedRun = { -readonly [Name in keyof RunState]: RunState[Name] };
 
-/** Trains with a step a second. Gives the measured steps, the last step and the seconds. */
-function trainFor(seconds: number, measurement: number) {
+/**
+ * Trains with a step a second, then indexes twice what a measurement indexes, and compresses. Gives
+ * the measured steps, the last step and the seconds.
+ */
+function trainFor(seconds: number, measurement: number, compression: number) {
   let clock = 0;
   const measured: number[] = [];
-  const budget: TimeBudget = { secondsLeft: () => seconds - clock, indexedAfter: 0 };
+  const budget: TimeBudget = {
+    secondsLeft: () => seconds - clock,
+    indexedAfter: 2,
+    compressionAfter: compression,
+  };
   const state = {
     budget,
     step: 0,
@@ -37,17 +44,18 @@ function trainFor(seconds: number, measurement: number) {
     fitToTime(state, isMeasured);
   }
   if (measured.at(-1) !== state.step) measure();
+  clock += 2 * state.durations!.index + compression;
   return { measured, steps: state.step, clock };
 }
 
-for (const [seconds, measurement] of [
-  [1_800, 30],
-  [1_800, 100],
-  [600, 5],
-  [7_200, 60],
+for (const [seconds, measurement, compression] of [
+  [1_800, 30, 0],
+  [1_800, 100, 200],
+  [600, 5, 60],
+  [7_200, 60, 600],
 ] as const)
   test(`${seconds} s with measurements of ${measurement} s: a fifth for these, and none is late`, () => {
-    const { measured, steps, clock } = trainFor(seconds, measurement);
+    const { measured, steps, clock } = trainFor(seconds, measurement, compression);
     assert.ok(clock <= seconds, `${clock} s`);
     assert.ok(clock > 0.9 * seconds, `${clock} s`);
     // the first one, and a fifth of the rest, in whole measurements
