@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { version } from "../io/version.ts";
 import { withDerivedDefault } from "../options/option.ts";
 import { logToStderr } from "../server/log.ts";
 import { createMcpServer } from "../server/mcp.ts";
@@ -14,7 +15,6 @@ import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "./engine.ts";
 import { INDEX, MODEL, STORE } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 import { runServer } from "./run-server.ts";
-import { version } from "./version.ts";
 
 const { port, writable: _, ...serverOptions } = SERVER_OPTIONS;
 

@@ -1,6 +1,7 @@
 /** Opens a model and an index, and serves them until a signal. */
 
 import { once } from "node:events";
+import { version } from "../io/version.ts";
 import type { Resolved } from "../options/option.ts";
 import { logToStderr } from "../server/log.ts";
 import type { ServerOptions } from "../server/options.ts";
@@ -8,7 +9,6 @@ import { serve } from "../server/serve.ts";
 import { type EngineValues, openToSearch } from "./engine.ts";
 import type { INDEX, MODEL } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
-import { version } from "./version.ts";
 
 type Values = ServerOptions &
   EngineValues &

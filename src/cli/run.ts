@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { InputError, isTooManyFiles, systemProblem } from "../io/errors.ts";
+import { version } from "../io/version.ts";
 import { closestName } from "../options/closest-name.ts";
 import type { CliCommand, CommandEntry } from "./command.ts";
 import { emptyCommand } from "./empty-command.ts";
@@ -10,7 +11,6 @@ import { OptionsFileError } from "./options-file-error.ts";
 import { parse } from "./parse.ts";
 import { plain } from "./plain.ts";
 import { UsageError } from "./usage-error.ts";
-import { version } from "./version.ts";
 
 export const EXIT = { done: 0, badInput: 1, wrongUsage: 2, interrupted: 130 } as const;
 

@@ -130,10 +130,12 @@ export async function* adapt(
       ? copyModel(run.model, run.out)
       : saveModel(run.out, run.config, await startingParameters(run), run.model));
   run.signal?.throwIfAborted(); // the run can be stopped in its last step
-  await writeModelCard(options, { plan, training, corpus, data: data.digest });
+  const seconds = (): number => (found?.seconds ?? 0) + (performance.now() - started) / 1000;
+  const content = { plan, training, corpus, data: data.digest, seconds: seconds() };
+  await writeModelCard(options, content);
   const indexed = run.writesIndex ? yield* indexAdapted(run, corpus) : {};
-  const seconds = (found?.seconds ?? 0) + (performance.now() - started) / 1000;
-  const complete = { plan, training, ...indexed, verdict: verdictOf(training), seconds };
+  const verdict = verdictOf(training);
+  const complete = { plan, training, ...indexed, verdict, seconds: seconds() };
   await writeRecord(options, complete);
   if (!options.keepCheckpoint) await removeCheckpoint(run.out);
   return complete;

@@ -19,6 +19,10 @@ const { corpus } = files;
 const SMALL = { steps: 6, questions: 2, candidatesPerQuestion: 2, monitorSteps: 2 };
 const model = at("model");
 await writeLexicalModel(model);
+writeFileSync(
+  join(model, "README.md"),
+  "---\ntags:\n- t5\nlicense: mit\nlanguage:\n  - en\n  - de\nmetrics: em\n---\n# Model\n",
+);
 
 const modelBytes = (path: string): Buffer => readFileSync(join(path, "model.safetensors"));
 
@@ -73,6 +77,10 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
   for (const page of [card, readFileSync(at("hybrid", "report.html"), "utf8")])
     assert.not.match(page, folder); // the folders of this machine
   assert.match(card, "| data | data.jsonl |");
+  assert.match(card, "base_model: model\nlicense: mit\nlanguage:\n  - en\n  - de\n---\n");
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  assert.match(card, new RegExp(`\\| made \\| \\d{4}-\\d\\d-\\d\\d by reatt ${version} \\|`));
+  assert.match(card, /\| took \| \d+ min before the index, on \d+ x .*, Node \d/);
   const report = readFileSync(at("hybrid", "report.html"), "utf8");
   assert.match(report, "hybrid R@1");
   assert.match(report, "Hybrid search: held-out examples");

@@ -4,15 +4,18 @@
  * Source: https://huggingface.co/docs/hub/model-cards
  */
 
+import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { modelTitle } from "../../hub/model-title.ts";
 import { replaceFile } from "../../io/replace-file.ts";
+import { version } from "../../io/version.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import { cardEntries } from "../../options/records.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { ADAPT_OPTIONS, type AdaptRequest } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
+import { machine } from "../run/run-log.ts";
 import { verdictOf } from "../run/verdict.ts";
 import type { AdaptationPlan } from "./plan.ts";
 import { FILES } from "./record.ts";
@@ -23,6 +26,8 @@ export interface CardContent {
   readonly corpus: Pick<Corpus, "digest">;
   /** SHA-256 of the training examples. */
   readonly data: string;
+  /** What everything before the index took. */
+  readonly seconds: number;
 }
 
 /**
@@ -31,11 +36,12 @@ export interface CardContent {
  * @throws {InputError} if the disk refuses
  */
 export async function writeModelCard(options: AdaptRequest, content: CardContent): Promise<void> {
-  const { plan, training, corpus, data } = content;
+  const { plan, training, corpus, data, seconds } = content;
   const text = `---
 library_name: reatt
 pipeline_tag: question-answering
----
+base_model: ${modelTitle(options.model).replace(/@.*/u, "")}
+${await inheritedFields(options.model)}---
 
 # ${basename(resolve(options.out))}
 
@@ -54,6 +60,8 @@ ${table(
     ["training data", `SHA-256 ${data}`],
     ["verdict", verdictOf(training)],
     ["ended", ending(training)],
+    ["made", `${new Date().toISOString().slice(0, 10)} by reatt ${version()}`],
+    ["took", `${Math.ceil(seconds / 60)} min before the index, on ${machine()}`],
   ],
 )}
 
@@ -66,6 +74,17 @@ ${figures(training)}
 ${table(["option", "value"], cardEntries(ADAPT_OPTIONS, { ...options }).map(withoutFolder))}
 `;
   await replaceFile(join(options.out, "README.md"), (handle) => handle.writeFile(text));
+}
+
+/** What a model has of the one that it was made of, in a card of the hub. */
+const INHERITED = ["license", "license_name", "license_link", "language"];
+
+/** Those lines of the front matter of the given model's card, lists included. */
+async function inheritedFields(model: string): Promise<string> {
+  const card = await readFile(join(model, "README.md"), "utf8").catch(() => "");
+  const [, matter = ""] = /^---\r?\n(.*?\n)---/su.exec(card) ?? [];
+  const fields = matter.match(/^\w+:.*\n(?:[ \t-].*\n)*/gmu) ?? [];
+  return fields.filter((field) => INHERITED.includes(field.slice(0, field.indexOf(":")))).join("");
 }
 
 /** A card is published: it names files, not the folders of a machine. */

@@ -225,5 +225,6 @@ function hybridRecord({ weights, measures }: HybridMeasures): Record<string, num
   return Object.fromEntries(entries.map(([name, value]) => [`${HYBRID_PREFIX}${name}`, value]));
 }
 
-const machine = (): string =>
+/** Processors and runtime, for reports and cards. */
+export const machine = (): string =>
   `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, Node ${process.versions.node}`;
