@@ -6,7 +6,8 @@
  *
  * The candidates are the 8 best of BM25, read as in training. Queries without a relevant one among
  * them are left out. The table has nDCG@10 over the candidates, the share of the queries with a
- * relevant passage first, and the gain of nDCG@10 over the model with its standard error.
+ * relevant passage first, and the gain of nDCG@10 over the model and over hybrid search, each with
+ * its standard error.
  */
 
 import { parseArgs } from "node:util";
@@ -22,6 +23,7 @@ import { type Example, MASK, readAs } from "../src/training/examples/example.ts"
 import { examplesOf } from "../src/training/examples/sources/index.ts";
 import type { LabelFreeName } from "../src/training/examples/sources/names.ts";
 import { containsPhrase } from "../src/training/examples/sources/words.ts";
+import { QUERY_KINDS, queriesOf } from "./query-kinds.ts";
 
 const CANDIDATES = 8;
 /** A removal can leave a passage empty. */
@@ -35,6 +37,8 @@ const FIRST_TOKEN = {
 };
 /** What the log odds of the reader count for, beside the score of hybrid search. */
 const WEIGHTS = [0.05, 0.1, 0.2, 0.4];
+/** Queries that are made for each one that is used: most have a relevant candidate. */
+const MADE = 5;
 /** Queries between two tables. */
 const REPORTED = 10;
 
@@ -54,9 +58,12 @@ async function readExamples(corpus: Corpus): Promise<Example[]> {
   const random = createRandom(0, "teachers");
   if (values.source !== undefined) {
     const made: Example[] = [];
-    const sample = { wanted: corpus.size, seed: 0 };
-    for await (const one of examplesOf(values.source as LabelFreeName, { corpus }, sample))
-      made.push(one);
+    const sample = { wanted: MADE * Number(values.queries), seed: 0 };
+    const kind = QUERY_KINDS.find((one) => one === values.source);
+    const all = kind
+      ? queriesOf(kind, corpus, sample.wanted)
+      : examplesOf(values.source as LabelFreeName, { corpus }, sample);
+    for await (const one of all) made.push(one);
     return random.shuffle(made);
   }
   const dataset = await openBeir(folder);
@@ -149,16 +156,22 @@ async function readCandidates(question: string, passages: readonly Passage[]) {
 
 function print(): void {
   console.log(`\n${folder}, ${values.split ?? values.source}: ${used} queries\n`);
-  console.log("| score | nDCG@10 | first | gain |");
-  console.log("|---|---|---|---|");
-  const percent = (value: number): string => (100 * value).toFixed(1);
+  console.log("| score | nDCG@10 | first | over the model | over hybrid |");
+  console.log("|---|---|---|---|---|");
   for (const [name, each] of measured) {
-    const gains = each.map(({ ndcg }, i) => ndcg - measured.get("model")![i]!.ndcg);
-    const gain = mean(gains);
-    const error = Math.sqrt(mean(gains.map((one) => (one - gain) ** 2)) / gains.length);
     const [ndcg, first] = [mean(each.map((one) => one.ndcg)), mean(each.map((one) => one.first))];
-    console.log(
-      `| ${name} | ${percent(ndcg)} | ${percent(first)} | ${percent(gain)} ± ${percent(error)} |`,
-    );
+    const gains = ["model", "hybrid"].map((base) => gainOver(measured.get(base)!, each));
+    console.log(`| ${[name, percent(ndcg), percent(first), ...gains].join(" | ")} |`);
   }
+}
+
+function percent(value: number): string {
+  return (100 * value).toFixed(1);
+}
+
+function gainOver(base: readonly Measured[], each: readonly Measured[]): string {
+  const gains = each.map(({ ndcg }, i) => ndcg - base[i]!.ndcg);
+  const gain = mean(gains);
+  const error = Math.sqrt(mean(gains.map((one) => (one - gain) ** 2)) / gains.length);
+  return `${percent(gain)} ± ${percent(error)}`;
 }
