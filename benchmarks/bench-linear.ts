@@ -12,20 +12,15 @@
 import "../src/tensor/no-telemetry.ts"; // before onnxruntime is loaded
 
 import { parseArgs } from "node:util";
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import {
-  AttributeProto_AttributeType as AttributeType,
-  TensorProto_DataType as ElementType,
-  ModelProtoSchema,
-  type NodeProtoSchema,
-  type TensorProtoSchema,
-} from "onnx-buf";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { quantiseLayer } from "../src/checkpoints/int8.ts";
 import { createRandom } from "../src/math/random.ts";
-
-type Node = MessageInitShape<typeof NodeProtoSchema>;
-type Constant = MessageInitShape<typeof TensorProtoSchema>;
+import {
+  ElementType,
+  encodeModel,
+  type OnnxConstant,
+  type OnnxNode,
+} from "../src/tensor/onnx-model.ts";
 
 interface Layer {
   readonly rows: number;
@@ -36,37 +31,27 @@ interface Layer {
 
 const constant = (
   name: string,
-  dims: readonly number[],
+  shape: readonly number[],
   data: Float32Array | Int8Array | Uint8Array,
-): Constant => ({
+): OnnxConstant => ({
   name,
-  dims: dims.map(BigInt),
-  dataType:
+  shape,
+  type:
     data instanceof Float32Array
       ? ElementType.FLOAT
       : data instanceof Int8Array
         ? ElementType.INT8
         : ElementType.UINT8,
-  rawData: new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength),
+  values: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
 });
 
 const node = (
   opType: string,
-  input: string[],
-  output: string[],
+  inputs: string[],
+  outputs: string[],
   attributes: Record<string, number> = {},
   domain = "",
-): Node => ({
-  opType,
-  domain,
-  input,
-  output,
-  attribute: Object.entries(attributes).map(([name, i]) => ({
-    name,
-    type: AttributeType.INT,
-    i: BigInt(i),
-  })),
-});
+): OnnxNode => ({ opType, domain, inputs, outputs, attributes });
 
 const CONTRIB = "com.microsoft";
 
@@ -80,8 +65,8 @@ function transposed<A extends Float32Array | Int8Array>(data: A, rows: number): 
 }
 
 interface Variant {
-  readonly nodes: Node[];
-  readonly constants: Constant[];
+  readonly nodes: OnnxNode[];
+  readonly constants: OnnxConstant[];
   readonly packed?: boolean;
 }
 
@@ -105,9 +90,9 @@ function rowwise({ inputs, outputs, weights }: Layer): Variant {
       constant("s", [outputs], scales),
       {
         name: "last",
-        dims: [1n],
-        dataType: ElementType.INT64,
-        rawData: new Uint8Array(BigInt64Array.of(-1n).buffer),
+        shape: [1],
+        type: ElementType.INT64,
+        values: new Uint8Array(BigInt64Array.of(-1n).buffer),
       },
       constant("step", [], Float32Array.of(1 / 127)),
       constant("one", [], Float32Array.of(1)),
@@ -171,25 +156,14 @@ const VARIANTS: Record<string, (layer: Layer) => Variant> = {
 
 async function open(layer: Layer, name: string): Promise<InferenceSession> {
   const { nodes, constants, packed = true } = VARIANTS[name]!(layer);
-  const value = (name: string, elemType: number) => ({
-    name,
-    type: { value: { case: "tensorType" as const, value: { elemType } } },
+  const type = ElementType.FLOAT;
+  const model = encodeModel({
+    nodes,
+    constants,
+    inputs: [{ name: "x", type, shape: ["row", layer.inputs] }],
+    outputs: [{ name: "y", type, shape: ["row", layer.outputs] }],
   });
-  const model = create(ModelProtoSchema, {
-    irVersion: 10n,
-    opsetImport: [
-      { domain: "", version: 21n },
-      { domain: CONTRIB, version: 1n },
-    ],
-    graph: {
-      name: "linear",
-      node: nodes,
-      initializer: constants,
-      input: [value("x", ElementType.FLOAT)],
-      output: [value("y", ElementType.FLOAT)],
-    },
-  });
-  return InferenceSession.create(toBinary(ModelProtoSchema, model), {
+  return InferenceSession.create(model, {
     intraOpNumThreads: 1,
     logSeverityLevel: 3,
     extra: { session: { disable_prepacking: packed ? "0" : "1" } },

@@ -2,7 +2,6 @@
 
 import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
-import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { InputError, inputErrorFrom, isMissing } from "../io/errors.ts";
 import { parseJson } from "../io/parse-json.ts";
@@ -79,9 +78,9 @@ export async function readConfig(folder: string): Promise<Config | undefined> {
   return undefined;
 }
 
-function configOf(file: string, bytes: Buffer): Config {
+async function configOf(file: string, bytes: Buffer): Promise<Config> {
   const digest = createHash("sha256").update(bytes).digest("hex");
-  const { collections } = parsed(bytes.toString("utf8"), file);
+  const { collections } = await parsed(bytes.toString("utf8"), file);
   const absolute = (path: string): string => resolve(dirname(file), path);
   const all = Object.entries(collections).map(([name, one]): Collection => {
     const { index = join(INDEX_FOLDER, name) } = one;
@@ -99,12 +98,10 @@ export async function findConfig(from: string = process.cwd()): Promise<Config |
   }
 }
 
-function parsed(text: string, where: string): ConfigFile {
+async function parsed(text: string, where: string): Promise<ConfigFile> {
   let value: unknown;
   try {
-    value = where.endsWith(".yaml")
-      ? parseYaml(text, { maxAliasCount: 0, logLevel: "silent" })
-      : parseJson(text, where);
+    value = where.endsWith(".yaml") ? await parsedYaml(text) : parseJson(text, where);
   } catch (error) {
     if (error instanceof InputError) throw error;
     throw unusable(where, (error as Error).message.split("\n")[0]!);
@@ -113,6 +110,12 @@ function parsed(text: string, where: string): ConfigFile {
   if (result.success) return result.data;
   const { path, message } = result.error.issues[0]!;
   throw unusable(where, [path.join("."), message].filter((part) => part !== "").join(": "));
+}
+
+/** The package has 70 modules, which most commands do not need. */
+async function parsedYaml(text: string): Promise<unknown> {
+  const { parse } = await import("yaml");
+  return parse(text, { maxAliasCount: 0, logLevel: "silent" });
 }
 
 const unusable = (where: string, got: string): InputError =>

@@ -4,9 +4,8 @@
  * onnxruntime.
  */
 
-import { TensorProto_DataType as ElementType } from "onnx-buf";
 import { Tensor } from "onnxruntime-node";
-import { encodeModel, tensorInfo } from "./onnx.ts";
+import { ElementType, encodeModel } from "./onnx-model.ts";
 import { CONTRIBUTED, MIDDLE } from "./onnx-weights.ts";
 import { Writer } from "./onnx-writer.ts";
 import { openModel } from "./open-model.ts";
@@ -50,7 +49,7 @@ export async function openGroupMaxima(size: number, group: number): Promise<Grou
 function encodeMaxima(size: number, group: number): Uint8Array {
   const { FLOAT, INT8, UINT8 } = ElementType;
   const writer = new Writer([]);
-  writer.constants.push({ name: "middle", dataType: UINT8, rawData: Uint8Array.of(MIDDLE) });
+  writer.constants.push({ name: "middle", type: UINT8, shape: [], values: Uint8Array.of(MIDDLE) });
   const rounded = writer.emit("QuantizeLinear", ["vectors", "unit", "middle"]);
   const products = writer.emit(
     "MatMulIntegerToFloat",
@@ -61,15 +60,16 @@ function encodeMaxima(size: number, group: number): Uint8Array {
   );
   const groups = writer.emit("Reshape", [products, writer.integers([0, -1, group])]);
   writer.emit("ReduceMax", [groups, writer.integers([2])], { keepdims: 0 }, ["maxima"]);
-  return encodeModel(
-    writer,
-    [
-      tensorInfo("vectors", FLOAT, ["vector", size]),
-      tensorInfo("unit", FLOAT, []),
-      tensorInfo("integers", INT8, [size, "row"]),
-      tensorInfo("scales", FLOAT, ["row"]),
-      tensorInfo("added", FLOAT, ["row"]),
+  return encodeModel({
+    nodes: writer.nodes,
+    constants: writer.constants,
+    inputs: [
+      { name: "vectors", type: FLOAT, shape: ["vector", size] },
+      { name: "unit", type: FLOAT, shape: [] },
+      { name: "integers", type: INT8, shape: [size, "row"] },
+      { name: "scales", type: FLOAT, shape: ["row"] },
+      { name: "added", type: FLOAT, shape: ["row"] },
     ],
-    [tensorInfo("maxima", FLOAT, ["vector", "group"])],
-  );
+    outputs: [{ name: "maxima", type: FLOAT, shape: ["vector", "group"] }],
+  });
 }

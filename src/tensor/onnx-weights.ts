@@ -22,9 +22,9 @@
  * with `DynamicQuantizeMatMul` of onnxruntime, which has one scale for all rows.
  */
 
-import { TensorProto_DataType as ElementType } from "onnx-buf";
 import { DTYPE_BYTES, elementCount } from "../checkpoints/values.ts";
 import type { StoredValues } from "../checkpoints/weight-file.ts";
+import { ElementType } from "./onnx-model.ts";
 import { ELEMENT_TYPES, type Writer } from "./onnx-writer.ts";
 import type { Graph, Node, Value } from "./trace.ts";
 
@@ -150,8 +150,10 @@ export class WeightWriter {
   #declare(value: Value, weight: Weight, whole: boolean): void {
     const { name } = value;
     const writer = this.#writer;
-    if (!isStored(weight)) writer.external(value, ELEMENT_TYPES[value.type], { location: name });
-    else if (weight.dtype === "F32") {
+    if (!isStored(weight)) {
+      const shape = value.shape as readonly number[];
+      writer.external({ name, shape }, ELEMENT_TYPES[value.type], { location: name });
+    } else if (weight.dtype === "F32") {
       if (whole) this.#place(name, weight);
     } else if (isInt8(weight)) this.#declareInt8(name, weight, whole);
     else {
@@ -239,8 +241,9 @@ export class WeightWriter {
     return this.#once("middle", (name) =>
       this.#writer.constants.push({
         name,
-        dataType: ElementType.UINT8,
-        rawData: Uint8Array.of(MIDDLE),
+        type: ElementType.UINT8,
+        shape: [],
+        values: Uint8Array.of(MIDDLE),
       }),
     );
   }

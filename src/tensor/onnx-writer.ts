@@ -1,14 +1,6 @@
 /** Collects the nodes and constants of an ONNX graph. */
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import {
-  type AttributeProtoSchema,
-  AttributeProto_AttributeType as AttributeType,
-  TensorProto_DataLocation as DataLocation,
-  TensorProto_DataType as ElementType,
-  type NodeProtoSchema,
-  type TensorProtoSchema,
-} from "onnx-buf";
+import { type Attribute, ElementType, type OnnxConstant, type OnnxNode } from "./onnx-model.ts";
 import type { DataType, Shape, Tensor } from "./ops.ts";
 import type { Value } from "./trace.ts";
 
@@ -17,12 +9,10 @@ export const ELEMENT_TYPES: Record<DataType, ElementType> = {
   int32: ElementType.INT32,
 };
 
-export type Attribute = number | readonly number[] | string | { readonly float: number };
-
 /** Collects ONNX nodes and constants. */
 export class Writer {
-  readonly nodes: MessageInitShape<typeof NodeProtoSchema>[] = [];
-  readonly constants: MessageInitShape<typeof TensorProtoSchema>[] = [];
+  readonly nodes: OnnxNode[] = [];
+  readonly constants: OnnxConstant[] = [];
   /** Named size -> the first tensor with such an axis, from which the model reads the size. */
   readonly #origins = new Map<string, { value: Value; axis: number }>();
   readonly #integers = new Map<string, string>();
@@ -43,13 +33,7 @@ export class Writer {
     outputs: readonly string[] = [`n${this.nodes.length}`],
     domain = "",
   ): string {
-    this.nodes.push({
-      opType,
-      domain,
-      input: [...inputs],
-      output: [...outputs],
-      attribute: Object.entries(attributes).map(([name, value]) => attribute(name, value)),
-    });
+    this.nodes.push({ opType, domain, inputs, outputs, attributes });
     return outputs[0]!;
   }
 
@@ -57,28 +41,20 @@ export class Writer {
     const { data, shape } = tensor;
     this.constants.push({
       name,
-      dims: shape.map(BigInt),
-      dataType: data instanceof Float32Array ? ElementType.FLOAT : ElementType.INT32,
-      rawData: new Uint8Array(
-        data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer,
-      ),
+      type: data instanceof Float32Array ? ElementType.FLOAT : ElementType.INT32,
+      shape,
+      values: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
     });
     return name;
   }
 
   /** A constant whose values the session finds outside of the model. */
   external(
-    { name, shape }: Pick<Value, "name" | "shape">,
-    dataType: ElementType,
+    { name, shape }: Pick<OnnxConstant, "name" | "shape">,
+    type: ElementType,
     place: Readonly<Record<string, string>>,
   ): string {
-    this.constants.push({
-      name,
-      dims: shape.map(BigInt),
-      dataType,
-      dataLocation: DataLocation.EXTERNAL,
-      externalData: Object.entries(place).map(([key, value]) => ({ key, value })),
-    });
+    this.constants.push({ name, type, shape, values: place });
     return name;
   }
 
@@ -94,9 +70,9 @@ export class Writer {
     const data = BigInt64Array.from(values, BigInt);
     this.constants.push({
       name,
-      dims: shape.map(BigInt),
-      dataType: ElementType.INT64,
-      rawData: new Uint8Array(data.buffer),
+      type: ElementType.INT64,
+      shape,
+      values: new Uint8Array(data.buffer),
     });
     this.#integers.set(key, name);
     return name;
@@ -119,12 +95,4 @@ export class Writer {
     if (!origin) throw new Error(`no tensor of the graph has an axis "${name}"`);
     return this.emit("Shape", [origin.value.name], { start: origin.axis, end: origin.axis + 1 });
   }
-}
-
-function attribute(name: string, value: Attribute): MessageInitShape<typeof AttributeProtoSchema> {
-  if (typeof value === "number") return { name, type: AttributeType.INT, i: BigInt(value) };
-  if (typeof value === "string")
-    return { name, type: AttributeType.STRING, s: new TextEncoder().encode(value) };
-  if ("float" in value) return { name, type: AttributeType.FLOAT, f: value.float };
-  return { name, type: AttributeType.INTS, ints: value.map(BigInt) };
 }

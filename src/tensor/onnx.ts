@@ -1,25 +1,17 @@
 /**
  * Translates a traced graph to ONNX. The table `translate` has one entry per operation of `Ops`.
  *
- * Format: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto. The model refers to weights as
- * external data, since a protobuf is limited to 2 GB.
+ * The model refers to weights as external data, since a protobuf (onnx-model.ts) ends at 2 GB.
  *
  * onnx-weights.ts writes the operations that read a weight as its file has it.
  */
 
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import {
-  TensorProto_DataType as ElementType,
-  ModelProtoSchema,
-  type ValueInfoProtoSchema,
-} from "onnx-buf";
+import { type Attribute, ElementType, encodeModel, type OnnxValue } from "./onnx-model.ts";
 import { type Weight, WeightWriter } from "./onnx-weights.ts";
-import { type Attribute, ELEMENT_TYPES, Writer } from "./onnx-writer.ts";
+import { ELEMENT_TYPES, Writer } from "./onnx-writer.ts";
 import type { Dim, Shape } from "./ops.ts";
 import type { Graph, Node, Operation, Value } from "./trace.ts";
 
-const OPSET = 21n; // the newest that all providers of onnxruntime 1.30 support
-const IR_VERSION = 10n; // the version of opset 21
 const LAST = 0x7fff_ffff_ffff_ffffn; // "to the end" of a Slice
 
 interface EncodeOptions {
@@ -60,36 +52,12 @@ export function encodeOnnx(
       writer.emit("Identity", [value.name], {}, [outputName(name)]);
 
   const fed = [...graph.inputs.values(), ...parameters.filter((value) => !fixed.has(value.name))];
-  return encodeModel(
-    writer,
-    fed.map((value) => valueInfo(value.name, value)),
-    [...graph.outputs].map(([name, value]) => valueInfo(outputName(name), value)),
-  );
-}
-
-type ValueInfo = MessageInitShape<typeof ValueInfoProtoSchema>;
-
-/** Encodes an ONNX model of the nodes and constants in `writer`. */
-export function encodeModel(
-  { nodes, constants }: Writer,
-  input: readonly ValueInfo[],
-  output: readonly ValueInfo[],
-): Uint8Array {
-  const model = create(ModelProtoSchema, {
-    irVersion: IR_VERSION,
-    opsetImport: [
-      { domain: "", version: OPSET },
-      { domain: "com.microsoft", version: 1n },
-    ],
-    graph: {
-      name: "reatt",
-      node: nodes,
-      initializer: constants,
-      input: [...input],
-      output: [...output],
-    },
+  return encodeModel({
+    nodes: writer.nodes,
+    constants: writer.constants,
+    inputs: fed.map((value) => valueInfo(value.name, value)),
+    outputs: [...graph.outputs].map(([name, value]) => valueInfo(outputName(name), value)),
   });
-  return toBinary(ModelProtoSchema, model);
 }
 
 /**
@@ -229,20 +197,8 @@ function reshapeTarget(writer: Writer, from: Shape, to: Shape): string {
   );
 }
 
-const valueInfo = (name: string, { type, shape }: Value): ValueInfo =>
-  tensorInfo(name, ELEMENT_TYPES[type], shape);
-
-/** An input or output of a model. */
-export function tensorInfo(name: string, elemType: ElementType, shape: Shape): ValueInfo {
-  const dim = shape.map((size) =>
-    typeof size === "number"
-      ? ({ value: { case: "dimValue", value: BigInt(size) } } as const)
-      : ({ value: { case: "dimParam", value: size } } as const),
-  );
-  return {
-    name,
-    type: {
-      value: { case: "tensorType", value: { elemType, shape: { dim } } },
-    },
-  };
-}
+const valueInfo = (name: string, { type, shape }: Value): OnnxValue => ({
+  name,
+  type: ELEMENT_TYPES[type],
+  shape,
+});
