@@ -19,7 +19,8 @@ import type { Given } from "../options/option.ts";
 import type { Bm25, GivenParameters } from "./bm25/bm25.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
 import { type Ranking, ranked, TopK } from "./scoring/top-k.ts";
-import type { EstimatedPassages, IndexGeneration, RankingRequest } from "./search/generation.ts";
+import type { Candidates } from "./search/engine.ts";
+import type { IndexGeneration, RankingRequest } from "./search/generation.ts";
 import type { WordSearch } from "./search/word-search.ts";
 
 /** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
@@ -124,8 +125,8 @@ const EXACT_BATCH = 16;
 /**
  * The result of `hybridSearch` for one question with few exact scores: of the passages with the
  * highest upper bounds, until the next bound is below the last result. The search by the model
- * looks for `hits` passages. What it leaves out has no higher lexical score than the last passage
- * of BM25, and no higher retrieval score than the last that it found.
+ * looks for `hits` passages. What it leaves out has no higher retrieval score than the last that it
+ * found. What BM25 leaves out has no higher lexical score than its last passage.
  *
  * @returns undefined if the engine gives no bounds, or if they do not decide which passages a
  *   search by the model contributes, or that `hits` were enough
@@ -133,14 +134,23 @@ const EXACT_BATCH = 16;
 async function boundedSearch(
   index: IndexGeneration,
   bm25: Bm25,
-  { text, vectors }: EncodedQuestion,
+  question: EncodedQuestion,
+  request: BoundedRequest,
+): Promise<Ranking | undefined> {
+  const { hits, search, k1, b } = request;
+  const lexical = bm25.rank(question.text, search.topK, { accept: search.accept, k1, b });
+  return index.useCandidates(question.vectors, { ...search, topK: hits }, (candidates) =>
+    bestOfBoth(bm25, question, { lexical, candidates }, request),
+  );
+}
+
+async function bestOfBoth(
+  bm25: Bm25,
+  { text }: EncodedQuestion,
+  { lexical, candidates }: { readonly lexical: Ranking; readonly candidates: Candidates },
   { topK, hits, search, lambda, k1, b }: BoundedRequest,
 ): Promise<Ranking | undefined> {
   const depth = search.topK;
-  const lexical = bm25.rank(text, depth, { accept: search.accept, k1, b });
-  const estimates = await index.estimate(vectors, { ...search, topK: hits }, lexical.ordinals);
-  if (!estimates) return undefined;
-  const { candidates, others, exact } = estimates;
   const onlyDense = difference(candidates.ordinals, lexical.ordinals);
   const terms = Math.max(1, bm25.analyser.terms(text).length);
   const lexicalScores = new Map([
@@ -150,19 +160,23 @@ async function boundedSearch(
   const combined = (lexical: number, dense: number): number => lexical / terms + lambda * dense;
   const ofPassage = (ordinal: number, dense: number) =>
     combined(lexicalScores.get(ordinal)!, dense);
-  const upper = new Map<number, number>();
-  for (const estimated of [candidates, others])
-    for (const [ordinal, score] of scoresOf(estimated))
-      upper.set(ordinal, ofPassage(ordinal, score + estimated.error));
-  const { ranking, dense } = await bestByBounds(upper, exact, ofPassage, topK);
-  const leftOut = combined(
-    lexical.scores[depth - 1] ?? 0,
-    Math.min(...candidates.scores) + candidates.error,
+  const union = Uint32Array.of(...lexical.ordinals, ...onlyDense);
+  const estimates = new Map(
+    scoresOf({ ordinals: union, scores: await candidates.estimates(union) }),
   );
+  const upper = new Map(
+    Array.from(estimates, ([ordinal, score]) => [
+      ordinal,
+      ofPassage(ordinal, score + candidates.error),
+    ]),
+  );
+  const { ranking, dense } = await bestByBounds(upper, candidates.exact, ofPassage, topK);
+  const found = Array.from(candidates.ordinals, (ordinal) => estimates.get(ordinal)!);
+  const leftOut = combined(lexical.scores[depth - 1] ?? 0, Math.min(...found) + candidates.error);
   const isEnough = hits === depth || leftOut < (ranking.scores[topK - 1] ?? -Infinity);
   const isContributed = (ordinal: number): boolean => {
     const bound = dense.get(ordinal)! - candidates.error;
-    return candidates.scores.filter((score) => score >= bound).length <= depth;
+    return found.filter((score) => score >= bound).length <= depth;
   };
   const isLexical = new Set(lexical.ordinals);
   const isDecided = (ordinal: number) => isLexical.has(ordinal) || isContributed(ordinal);
@@ -184,7 +198,7 @@ const scoresOf = ({ ordinals, scores }: Ranking): [ordinal: number, score: numbe
 /** The `topK` best by `combined`, and the exact retrieval scores that were computed for them. */
 async function bestByBounds(
   upper: ReadonlyMap<number, number>,
-  exact: EstimatedPassages["exact"],
+  exact: Candidates["exact"],
   combined: (ordinal: number, dense: number) => number,
   topK: number,
 ): Promise<{ ranking: Ranking; dense: ReadonlyMap<number, number> }> {

@@ -12,6 +12,7 @@ import {
   tuneLambda,
 } from "../../src/retrieval/hybrid.ts";
 import { type Ranking, ranked } from "../../src/retrieval/scoring/top-k.ts";
+import type { Candidates } from "../../src/retrieval/search/engine.ts";
 import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 
 import { termsOf } from "../../src/text/terms.ts";
@@ -78,25 +79,29 @@ test("a union can have more passages than a call can have arguments", async () =
   );
 });
 
-/** An index and a BM25 of given scores; the index estimates scores with an error. */
+/** An index and a BM25 of given scores; the scores of candidates have an error. */
 function withScores(lexical: readonly number[], dense: readonly number[]) {
   const best = (scores: readonly number[], count: number) =>
     ranked({ ordinals: Uint32Array.from(scores.keys()), scores: Float64Array.from(scores) }, count);
   const at = (scores: readonly number[], ordinals: Uint32Array) =>
     Float64Array.from(ordinals, (ordinal) => scores[ordinal]!);
   const error = 0.01;
-  const estimates = (ordinals: Uint32Array) => ({
-    ordinals,
-    scores: at(dense, ordinals).map((score) => score + error * Math.sin(1e4 * score)),
-    error,
-  });
   const requests: number[] = [];
   const index = {
-    async estimate(_: Float32Array, { topK }: { topK: number }, others: Uint32Array) {
+    async useCandidates(
+      _: Float32Array,
+      { topK }: { topK: number },
+      use: (candidates: Candidates) => Promise<unknown>,
+    ) {
       requests.push(topK);
-      const candidates = estimates(best(dense, Math.ceil(1.25 * topK)).ordinals);
-      const exact = async (ordinals: Uint32Array) => at(dense, ordinals);
-      return { candidates, others: estimates(others), exact };
+      const { ordinals } = best(dense, Math.ceil(1.25 * topK));
+      return use({
+        ordinals,
+        error,
+        estimates: async (some) =>
+          at(dense, some).map((score) => score + error * Math.sin(1e4 * score)),
+        exact: async (some) => at(dense, some),
+      });
     },
     rankings: async (questions: readonly unknown[], { topK }: { topK: number }) =>
       questions.map(() => best(dense, topK)),

@@ -18,9 +18,9 @@ import { openMatMul } from "../scoring/matmul.ts";
 import { type Ranking, TopK } from "../scoring/top-k.ts";
 import { CandidateFinder } from "./candidates.ts";
 import { CodeScorer } from "./code-scores.ts";
-import type { Estimates, SearchEngine, SearchRequest } from "./engine.ts";
+import type { Candidates, SearchEngine, SearchRequest } from "./engine.ts";
 import { float32Error } from "./rescore.ts";
-import { rescoreCodes } from "./rescore-codes.ts";
+import { exactCodeScores, rescoreCodes } from "./rescore-codes.ts";
 
 export interface CentroidSearchOptions {
   /** Centroids whose lists a question token reads. */
@@ -89,12 +89,11 @@ export async function openCentroidSearch(
       }
       return found;
     },
-    estimate: (question, search, others) =>
+    useCandidates: (question, search, use) =>
       // a bound of the scores of other passages needs the scores of all keys
-      withCandidates(question, search, "all", async (candidates, scorer) => ({
-        candidates: await estimated(store, question, candidates, scorer),
-        others: await estimated(store, question, others, scorer),
-      })),
+      withCandidates(question, search, "all", async (candidates, scorer) =>
+        use(candidatesOf(store, question, candidates, scorer)),
+      ),
     keys: store,
     [Symbol.asyncDispose]: () => matmul[Symbol.asyncDispose](),
   };
@@ -139,16 +138,28 @@ async function bestOf(
   return best.take(count).ordinals.sort();
 }
 
-/** The scores of the codes of passages. */
-async function estimated(
+/** Candidates whose estimates are the scores of their codes. */
+const candidatesOf = (
   store: CompressedStore,
   question: Float32Array,
-  passages: Uint32Array,
+  ordinals: Uint32Array,
   scorer: CodeScorer,
-): Promise<Estimates> {
-  const ordinals = passages.slice().sort();
-  const ranges = await store.codes(ordinals, (bytes) => scorer.allocate(ordinals.length, bytes));
+): Candidates => ({
+  ordinals,
   // an exact score is of decoded keys, which are rounded to float32
-  const error = scorer.error + 2 * float32Error(question, store);
-  return { ordinals, scores: scorer.scores(ranges), error };
-}
+  error: scorer.error + 2 * float32Error(question, store),
+  estimates: inOrder(async (some) =>
+    scorer.scores(await store.codes(some, (bytes) => scorer.allocate(some.length, bytes))),
+  ),
+  exact: inOrder((some) => exactCodeScores(store, scorer, question, some)),
+});
+
+/** Gives a function of ascending ordinals others, in any order. */
+const inOrder =
+  (scoresOf: (ascending: Uint32Array) => Promise<Float64Array>) =>
+  async (ordinals: Uint32Array): Promise<Float64Array> => {
+    const ascending = ordinals.slice().sort();
+    const scores = await scoresOf(ascending);
+    const places = new Map(Array.from(ascending, (ordinal, place) => [ordinal, place]));
+    return Float64Array.from(ordinals, (ordinal) => scores[places.get(ordinal)!]!);
+  };

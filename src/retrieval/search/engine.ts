@@ -10,17 +10,23 @@ export interface SearchRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Scores that are not exact. */
-export interface Estimates extends Ranking {
-  /** The exact score of a passage differs by at most this. */
+/** Passages with scores that are not exact. */
+export interface Candidates {
+  /** Those of which a search returns the best, ascending. */
+  readonly ordinals: Uint32Array;
+  /** The exact score of a passage differs from its estimate by at most this. */
   readonly error: number;
+  /** The estimates of passages, of any that are not deleted. */
+  estimates(ordinals: Uint32Array): Promise<Float64Array>;
+  /** Their exact scores. */
+  exact(ordinals: Uint32Array): Promise<Float64Array>;
 }
 
-export type Estimate = (
+export type UseCandidates = <Result>(
   question: Float32Array,
   request: SearchRequest,
-  others: Uint32Array,
-) => Promise<{ readonly candidates: Estimates; readonly others: Estimates }>;
+  use: (candidates: Candidates) => Promise<Result>,
+) => Promise<Result>;
 
 export interface SearchEngine extends AsyncDisposable {
   /**
@@ -29,10 +35,10 @@ export interface SearchEngine extends AsyncDisposable {
    */
   search(questions: readonly Float32Array[], request: SearchRequest): Promise<Ranking[]>;
   /**
-   * Estimates the passages of which `search` returns the `topK` best, and the passages `others`: a
-   * hybrid search needs few exact scores. Left out by an engine whose exact scores cost little.
+   * Calls `use` with the passages of which `search` returns the `topK` best: a hybrid search needs
+   * few exact scores. Left out by an engine whose exact scores cost little.
    */
-  readonly estimate?: Estimate | undefined;
+  readonly useCandidates?: UseCandidates | undefined;
   /** The keys of the store, where the engine has some of them in memory. */
   readonly keys?: Keys | undefined;
 }

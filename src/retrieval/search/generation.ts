@@ -21,7 +21,7 @@ import type { PassageStore } from "../index/format/store.ts";
 import type { Ranking } from "../scoring/top-k.ts";
 import { createMatcher, type Matcher } from "../where/matcher.ts";
 import { type Where, whereSchema } from "../where/where.ts";
-import type { Estimates, SearchEngine } from "./engine.ts";
+import type { Candidates, SearchEngine } from "./engine.ts";
 import {
   matchTokens,
   type PassageScorer,
@@ -68,14 +68,6 @@ export interface RankingRequest {
   /** Whether the search may return the passage, which is not deleted. Default: every passage. */
   readonly accept?: ((ordinal: number) => boolean) | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** Passages with bounds of their scores. */
-export interface EstimatedPassages {
-  readonly candidates: Estimates;
-  readonly others: Estimates;
-  /** The retrieval scores of passages. */
-  exact(ordinals: Uint32Array): Promise<Float64Array>;
 }
 
 /** What a generation is made of. */
@@ -207,22 +199,19 @@ export class IndexGeneration {
   }
 
   /**
-   * As `SearchEngine.estimate`, without checks, and exact scores of some of the passages; undefined
-   * if the engine does not estimate.
+   * As `SearchEngine.useCandidates`, without checks; undefined if the engine has none.
    *
    * @internal
    */
-  async estimate(
+  async useCandidates<Result>(
     question: Float32Array,
     { topK, accept, signal }: RankingRequest,
-    others: Uint32Array,
-  ): Promise<EstimatedPassages | undefined> {
-    const { estimate } = this.#engine;
-    if (!estimate || (accept && this.#fewAccepted(accept, topK))) return undefined;
-    const rotated = this.#rotated(question);
+    use: (candidates: Candidates) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    const { useCandidates } = this.#engine;
+    if (!useCandidates || (accept && this.#fewAccepted(accept, topK))) return undefined;
     const request = { topK, accept: accept ?? this.#alive, signal };
-    const exact = (ordinals: Uint32Array) => this.#scorer.score(rotated, ordinals);
-    return { ...(await estimate(rotated, request, others)), exact };
+    return useCandidates(this.#rotated(question), request, use);
   }
 
   /**

@@ -77,7 +77,7 @@ export function parallelSearch(
       if (serving.length === 0) return engine.search(questions, request);
       return searchTogether(engine, serving, questions, request, ordinalCount);
     },
-    estimate: engine.estimate,
+    useCandidates: engine.useCandidates,
     keys: engine.keys,
     async [Symbol.asyncDispose]() {
       await Promise.all(workers.map(end));

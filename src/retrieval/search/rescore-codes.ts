@@ -32,6 +32,17 @@ export async function rescoreCodes(
   return ranked({ ordinals: Uint32Array.from(chosen, (i) => ordinals[i]!), scores }, topK);
 }
 
+/** The exact scores of the passages `ordinals`, ascending, for the question of the scorer. */
+export async function exactCodeScores(
+  store: Codes,
+  scorer: CodeScorer,
+  question: Float32Array,
+  ordinals: Uint32Array,
+): Promise<Float64Array> {
+  const { maxima } = await maximaOf(store, scorer, question, ordinals);
+  return exactScoresOf(store, question, maxima, [...ordinals.keys()]);
+}
+
 /** The keys that can be the best, and a bound on the error of the scores. */
 export async function maximaOf(
   store: Codes,

@@ -72,18 +72,22 @@ function randomStore(codebook: Codebook): CompressedStore & { read: number } {
   };
 }
 
-async function searched(centroids: number, width: number) {
+const QUESTION = noise(4 * DIMENSION, 4);
+const REQUEST = { topK: HITS, accept: () => true };
+
+async function openSearch(centroids: number, width: number) {
   const codebook = randomCodebook(centroids, width);
   const store = randomStore(codebook);
-  await using engine = await openCentroidSearch(store, codebook, {
-    nprobe: centroids,
-    candidatesPerHit: PASSAGES / HITS,
-  });
-  const question = noise(4 * DIMENSION, 4);
-  const request = { topK: HITS, accept: () => true };
-  const [hits] = await engine.search([question], request);
+  const options = { nprobe: centroids, candidatesPerHit: PASSAGES / HITS };
+  return { store, engine: await openCentroidSearch(store, codebook, options) };
+}
+
+async function searched(centroids: number, width: number) {
+  const { store, engine } = await openSearch(centroids, width);
+  await using _ = engine;
+  const [hits] = await engine.search([QUESTION], REQUEST);
   const keys = await Promise.all(Array.from({ length: PASSAGES }, (_, p) => store.keys(p)));
-  const naive = naiveSearch(question, keys, HITS, DIMENSION);
+  const naive = naiveSearch(QUESTION, keys, HITS, DIMENSION);
   const expected = naive.map(({ ordinal }) => ordinal);
   return { found: [...hits!.ordinals], naive: expected, read: store.read };
 }
@@ -99,6 +103,26 @@ test("estimates that say nothing leave all candidates to be scored", async () =>
   const { found, naive, read } = await searched(1, 1);
   assert.equal(found, naive);
   assert.is(read, PASSAGES + RESCORED);
+});
+
+test("candidates have exact scores within their error, as other passages", async () => {
+  const { store, engine } = await openSearch(200, 1e-3);
+  await using _ = engine;
+  const [hits] = await engine.search([QUESTION], REQUEST);
+  const keys = await Promise.all(Array.from({ length: PASSAGES }, (_, p) => store.keys(p)));
+  const all = naiveSearch(QUESTION, keys, PASSAGES, DIMENSION);
+  const exactly = new Map(all.map(({ ordinal, score }) => [ordinal, score]));
+  await engine.useCandidates!(QUESTION, REQUEST, async (candidates) => {
+    assert.is(candidates.ordinals.length, RESCORED);
+    for (const ordinal of hits!.ordinals) assert.ok(candidates.ordinals.includes(ordinal));
+    const some = Uint32Array.of(1_999, 3, ...hits!.ordinals);
+    for (const [i, score] of (await candidates.estimates(some)).entries())
+      assert.ok(Math.abs(score - exactly.get(some[i]!)!) <= candidates.error);
+    assert.equal(
+      [...(await candidates.exact(some))],
+      Array.from(some, (ordinal) => exactly.get(ordinal)!),
+    );
+  });
 });
 
 test.run();
