@@ -6,7 +6,7 @@
  */
 
 import { setInterval as ticks } from "node:timers/promises";
-import type { WeaviateClient } from "weaviate-client";
+import type { Collection, WeaviateClient } from "weaviate-client";
 import { isAway } from "./retry.ts";
 import { missingPackage } from "./store-errors.ts";
 import type { WeaviateAddress, WeaviateHost } from "./weaviate-address.ts";
@@ -17,6 +17,12 @@ export type Weaviate = typeof import("weaviate-client");
 
 /** The description of a collection. */
 export type WeaviateClass = Parameters<WeaviateClient["collections"]["createFromSchema"]>[0];
+
+/** The objects of a collection. Whoever reads their properties knows the types. */
+export type Objects = Collection<undefined, string>;
+
+/** How many replicas answer: one, or most. */
+export type Consistency = "ONE" | "QUORUM";
 
 /** Seconds that a call takes at most. */
 const TIMEOUTS = { init: 10, query: 60, insert: 120 } as const;
@@ -97,6 +103,12 @@ export async function openCluster(
     },
   };
 }
+
+export const objectsOf = (
+  { collections }: WeaviateClient,
+  name: string,
+  level: Consistency,
+): Objects => collections.use(name).withConsistency(level) as Objects;
 
 /** The result of a work, or the failure of a check that is repeated until then. */
 async function whileTrue<Result>(

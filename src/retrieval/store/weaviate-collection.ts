@@ -1,11 +1,13 @@
 /** The collection of passages in a Weaviate cluster, and what it is like. */
 
-import type { Collection } from "weaviate-client";
 import { InputError } from "../../io/errors.ts";
-import type { WeaviateCluster } from "./weaviate-cluster.ts";
+import {
+  type Consistency,
+  type Objects,
+  objectsOf,
+  type WeaviateCluster,
+} from "./weaviate-cluster.ts";
 import { type Described, isOrdered, orderedProperty, parseDescription } from "./weaviate-schema.ts";
-
-export type Passages = Collection<undefined, string>;
 
 /** What a collection is like. */
 export interface Schema extends Described {
@@ -15,8 +17,8 @@ export interface Schema extends Described {
 export interface DescribedCollection {
   /** Does work with the passages. Searches read one replica of a shard, other reads most. */
   withPassages<Result>(
-    level: "ONE" | "QUORUM",
-    work: (passages: Passages) => Promise<Result>,
+    level: Consistency,
+    work: (passages: Objects) => Promise<Result>,
   ): Promise<Result>;
   /** What the collection is like now; undefined without one. */
   find(): Promise<Schema | undefined>;
@@ -59,8 +61,7 @@ export function describedCollection(
   return {
     find,
     look,
-    withPassages: (level, work) =>
-      ask(({ collections }) => work(collections.use(name).withConsistency(level) as Passages)),
+    withPassages: (level, work) => ask((client) => work(objectsOf(client, name, level))),
     async checkWidth({ length }) {
       const { dimension } = known ?? (await look());
       if (length !== dimension) throw otherWidth(address, dimension, length);

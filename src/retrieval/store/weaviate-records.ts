@@ -1,7 +1,12 @@
 /** Texts by name in a collection of Weaviate. Most replicas have acknowledged what it returns. */
 
-import type { Collection, WeaviateClient } from "weaviate-client";
-import type { WeaviateClass, WeaviateCluster } from "./weaviate-cluster.ts";
+import type { WeaviateClient } from "weaviate-client";
+import {
+  type Objects,
+  objectsOf,
+  type WeaviateClass,
+  type WeaviateCluster,
+} from "./weaviate-cluster.ts";
 
 interface RecordObject {
   readonly name: string;
@@ -22,17 +27,8 @@ const MAX_NAMES = 10_000;
 
 export function recordsIn({ ask, weaviate }: WeaviateCluster, collection: string): Records {
   const uuidOf = (key: string): string => weaviate.generateUuid5(key);
-  const withRecords = <Result>(
-    work: (records: Collection<undefined, string>) => Promise<Result>,
-  ): Promise<Result> =>
-    ask((client) =>
-      work(
-        client.collections.use(collection).withConsistency("QUORUM") as Collection<
-          undefined,
-          string
-        >,
-      ),
-    );
+  const withRecords = <Result>(work: (records: Objects) => Promise<Result>): Promise<Result> =>
+    ask((client) => work(objectsOf(client, collection, "QUORUM")));
   return {
     create: (description) => ask((client) => createOnce(client, description)),
     write: (key, name, contents) =>

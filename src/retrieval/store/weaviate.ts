@@ -22,8 +22,8 @@ import type {
   StoreStatistics,
 } from "./store.ts";
 import { parseWeaviateAddress } from "./weaviate-address.ts";
-import { openCluster } from "./weaviate-cluster.ts";
-import { describedCollection, type Passages } from "./weaviate-collection.ts";
+import { type Objects, openCluster } from "./weaviate-cluster.ts";
+import { describedCollection } from "./weaviate-collection.ts";
 import { createOnce, recordsIn, throwFirst } from "./weaviate-records.ts";
 import {
   objectOf,
@@ -96,7 +96,7 @@ export async function openWeaviate(given: string): Promise<Store> {
   const candidates = async (
     request: CandidateRequest,
     search: (
-      passages: Passages,
+      passages: Objects,
       options: { limit: number; filters?: FilterValue; returnProperties: string[] },
     ) => Promise<{ objects: Found[] }>,
   ): Promise<StoredPassage[]> => {
