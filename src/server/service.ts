@@ -9,6 +9,7 @@ import { deletePassages } from "../retrieval/maintain.ts";
 import type { IndexGeneration } from "../retrieval/search/generation.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { isStoreAddress } from "../retrieval/store/address.ts";
+import { checkStorable } from "../retrieval/store/storable.ts";
 import type { Passage } from "../text/passage.ts";
 import { retrievalQuestionIds } from "../text/prompts.ts";
 import { ApiError } from "./api-error.ts";
@@ -171,8 +172,14 @@ export class Service implements AsyncDisposable {
   /**
    * Adds passages, or replaces those with the same ids; of equal ids, the last one counts. Later
    * requests see them.
+   *
+   * @throws {ApiError} `invalid_request` for a passage that the store of the index does not keep
    */
-  put(passages: readonly Passage[], { signal }: Call): Promise<{ passages: number }> {
+  async put(passages: readonly Passage[], { signal }: Call): Promise<{ passages: number }> {
+    if (isStoreAddress(this.#index.directory))
+      ofRequest(() => {
+        for (const passage of passages) checkStorable(passage, "passages");
+      });
     const last = new Map(passages.map((passage) => [passage.id, passage]));
     return this.#changeIndex(async (directory) => {
       await (await this.#model.add([...last.values()], { directory, signal })).close();

@@ -36,6 +36,7 @@ import {
   type StoreProperties,
   writeProperties,
 } from "./properties.ts";
+import { checkStorable } from "./storable.ts";
 import type { NewPassage, Store } from "./store.ts";
 
 export interface ImportOptions
@@ -81,6 +82,7 @@ export async function importPassages(
   const report = (event: BuildProgress["event"]): void => onProgress?.({ event, ...done });
   try {
     for await (const window of readWindows(passages, shard, signal)) {
+      for (const passage of window) checkStorable(passage, store.address);
       const fresh = writer ? await notStored(store, window) : window;
       done.passages += window.length - fresh.length;
       if (fresh.length < window.length) report("reused");

@@ -10,6 +10,7 @@ import { digestOf } from "./digest.ts";
 import { missingParts, readParts } from "./import-parts.ts";
 import { readProperties, type StoreProperties } from "./properties.ts";
 import { retrying, SEARCH_PAUSES } from "./retry.ts";
+import { isStorable } from "./storable.ts";
 import type { PassageRow, Store } from "./store.ts";
 
 /** Ids in one call of a store. */
@@ -33,7 +34,7 @@ export const deleteFromStore = (
     let deleted = 0;
     for await (const batch of batches(ids)) {
       signal?.throwIfAborted();
-      deleted += await store.delete(batch);
+      deleted += await store.delete(batch.filter(isStorable));
     }
     return deleted;
   });

@@ -1,6 +1,7 @@
 /** Errors of PostgreSQL and of its client, as one line. */
 
 import { InputError } from "../../io/errors.ts";
+import { UNSTORABLE } from "./storable.ts";
 import { type Described, OTHER } from "./store-errors.ts";
 
 /** What the client says about a connection, where the server has no code. */
@@ -84,12 +85,6 @@ const BY_STATE: readonly (readonly [prefix: string, Described])[] = [
     },
   ],
 ];
-
-/** A text has a character 0, or half of a surrogate pair. */
-const UNSTORABLE: Described = {
-  expected: "texts of Unicode without the character U+0000, as PostgreSQL stores them",
-  remedy: "remove such characters from the passages",
-};
 
 /** The `InputError` for what a call of the client threw; any other error unchanged. */
 export function postgresError(error: unknown, where: string): unknown {

@@ -16,7 +16,6 @@ import { postgresError } from "./postgres-errors.ts";
 import { COUNTS, createTables } from "./postgres-tables.ts";
 import { type Bind, conditionSql } from "./postgres-where.ts";
 import { PROPERTIES } from "./properties.ts";
-import { checkStorable } from "./storable.ts";
 import type { CandidateRequest, NewPassage, PassageRow, Store, StoredPassage } from "./store.ts";
 import { missingPackage } from "./store-errors.ts";
 
@@ -106,7 +105,6 @@ export async function openPostgres(given: string): Promise<Store> {
       return (await query<{ name: string }>(text, [prefix])).rows.map(({ name }) => name);
     },
     async put(given) {
-      for (const { passage } of given) checkStorable(passage, address);
       for (const batch of batches(given)) await query(putSql(passages), putValues(batch));
     },
     async delete(ids) {

@@ -2,9 +2,16 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
+import type { Described } from "./store-errors.ts";
 
 /** What is expected of texts. */
 export const STORABLE_TEXTS = "texts of Unicode without the character U+0000, as stores keep them";
+
+/** What an error says of passages with other texts. */
+export const UNSTORABLE: Described = {
+  expected: STORABLE_TEXTS,
+  remedy: "remove such characters from the passages",
+};
 
 /** Whether a text has neither a character 0 nor half of a surrogate pair. */
 export const isStorable = (text: string): boolean => !/\0|\p{Surrogate}/u.test(text);
@@ -26,10 +33,6 @@ export function checkStorable(
   where: string,
 ): void {
   if (unstorableText({ id, title, text, document, metadata }) === undefined) return;
-  throw new InputError({
-    where,
-    expected: STORABLE_TEXTS,
-    got: `others in the passage ${JSON.stringify(id)}`,
-    remedy: "remove such characters from the passages",
-  });
+  const got = `others in the passage ${JSON.stringify(id)}`;
+  throw new InputError({ where, ...UNSTORABLE, got });
 }

@@ -12,7 +12,6 @@ import type { Passage } from "../../text/passage.ts";
 import type { Where } from "../where/where.ts";
 import { batches } from "./batches.ts";
 import { PROPERTIES } from "./properties.ts";
-import { checkStorable } from "./storable.ts";
 import type {
   CandidateRequest,
   NewPassage,
@@ -187,10 +186,7 @@ export async function openWeaviate(given: string): Promise<Store> {
     },
     recordNames: async (prefix) => ((await described.find()) ? records.names(prefix) : []),
     async put(given) {
-      for (const { passage, vector } of given) {
-        checkStorable(passage, address);
-        await checkWidth(vector);
-      }
+      for (const { vector } of given) await checkWidth(vector);
       for (const batch of batches(given)) await putBatch(batch);
       await writeLogs();
       await changed();

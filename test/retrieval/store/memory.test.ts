@@ -7,7 +7,7 @@ import { generationOf, openCollection } from "../../../src/retrieval/store/open-
 import { checkStorable } from "../../../src/retrieval/store/storable.ts";
 import type { Where } from "../../../src/retrieval/where/where.ts";
 import { memoryStore } from "../../support/memory-store.ts";
-import { encode, header, makePassages } from "../support.ts";
+import { encode, header, makePassages, rejects } from "../support.ts";
 import { storeConformance } from "./conformance.ts";
 
 storeConformance(test, "memory", async () => memoryStore());
@@ -94,6 +94,19 @@ test("what was asked about is forgotten after very many words and conditions", (
     await where(0);
     assert.is(asked.matching!.length, 1_002 * once);
   }));
+
+test("a passage that no store keeps is refused before it is encoded", async () => {
+  const passages = [...makePassages(3), { id: "odd", title: "", text: "w1 \0" }];
+  let encoded = 0;
+  const counting: typeof encode = (window) => {
+    encoded += window.length;
+    return encode(window);
+  };
+  const store = memoryStore();
+  const given = { header, encode: counting, bits: undefined, isImport: true };
+  await rejects(importPassages(store, passages, given), /got others in the passage "odd"/);
+  assert.is(encoded, 0);
+});
 
 test("a condition with a text that no store keeps is one line", () =>
   withCounts(3, async (index) => {

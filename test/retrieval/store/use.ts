@@ -135,6 +135,29 @@ export function storeUse(suite: Test, name: string, server: StoreServer): void {
     await served.close();
   });
 
+  test("a passage that no store keeps is 400 with one line, and nothing changes", async () => {
+    await using model = await ReAtt.load("models/reatt-mini");
+    const directory = server.address();
+    await using index = await model.index(PASSAGES, { directory });
+    const served = await startTestServer({ index, writable: true });
+    const send = (method: string, path: string, body?: object) =>
+      fetch(`${served.url}/v1/passages${path}`, {
+        method,
+        headers: { "Content-Type": "application/json" },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+    const given = { id: "new", text: "The lion lives in Africa." };
+    const refused = await send("PUT", "", { passages: [given, { id: "odd", text: "a\0" }] });
+    assert.is(refused.status, 400);
+    const { error } = (await refused.json()) as { error: { message: string } };
+    assert.match(error.message, /^passages: expected texts .* without the character U\+0000/);
+    assert.match(error.message, /got others in the passage "odd"; remove such characters/);
+    assert.is(await index.find("new"), undefined);
+    assert.is((await send("DELETE", "/%00")).status, 404);
+    assert.is((await send("PUT", "", { passages: [given] })).status, 200);
+    await served.close();
+  });
+
   test("an import goes on after its server was killed", async () => {
     const passages = makePassages(2_000);
     const place = server.address();
