@@ -1,6 +1,7 @@
 /** How token keys are stored: as float32, or compressed to a centroid and a quantised residual. */
 
 import { InputError } from "../../io/errors.ts";
+import { longestRow } from "../scoring/vectors.ts";
 
 /** Mean number of bits for each dimension of a key. */
 export type Bits = 1 | 2 | 4 | 8;
@@ -116,6 +117,22 @@ export function centroidsOf(codes: Uint8Array, codebook: Codebook): Uint32Array 
   return Uint32Array.from(codeStarts(codes, codebook).subarray(0, -1), (at) =>
     readCentroid(codes, at, idBytes),
   );
+}
+
+/** A bound on the Euclidean length of a key: subspaces are orthogonal. */
+export function longestKeyOf({ dimension, centroids, codewords, ratios }: Codebook): number {
+  const residuals = Array.from(codewords, ([count, table]) => {
+    const starts = subquantiserStarts(dimension, count);
+    let [squares, first] = [0, 0];
+    for (let subspace = 0; subspace < count; subspace++) {
+      const width = starts[subspace + 1]! - starts[subspace]!;
+      const end = first + CODEWORDS * width;
+      squares += longestRow(table.subarray(first, end), width) ** 2;
+      first = end;
+    }
+    return Math.sqrt(squares);
+  });
+  return Math.max(...ratios) * (longestRow(centroids, dimension) + Math.max(...residuals));
 }
 
 /** @throws {InputError} if keys of this dimension cannot be coded with this number of bits */

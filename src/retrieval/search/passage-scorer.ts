@@ -81,13 +81,17 @@ export function openPassageScorer(store: Keys, threads: number | undefined): Pas
         read.set(ordinal, known);
         return known;
       };
-      const { dimension, longestKey } = store;
+      const once: Keys = {
+        dimension: store.dimension,
+        get longestKey() {
+          return store.longestKey; // of a store outside of this process, of what was read
+        },
+        keys,
+      };
       const found: Ranking[] = [];
       for (const question of questions) {
         signal?.throwIfAborted();
-        found.push(
-          await rescore({ dimension, longestKey, keys }, matmul, question, ordinals, topK),
-        );
+        found.push(await rescore(once, matmul, question, ordinals, topK));
       }
       return found;
     },

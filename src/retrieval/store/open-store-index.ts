@@ -2,6 +2,7 @@
 
 import type { OPEN_OPTIONS } from "../../options/library-options.ts";
 import type { Resolved } from "../../options/option.ts";
+import { openCodePassageScorer } from "../search/code-passage-scorer.ts";
 import { IndexGeneration } from "../search/generation.ts";
 import { openPassageScorer } from "../search/passage-scorer.ts";
 import { openCandidateSearch } from "./candidate-search.ts";
@@ -40,7 +41,9 @@ export async function generationOf(
   const header = { ...properties.header, ...(linkBase !== undefined && { linkBase }) };
   const passages = openStoredPassages(store, properties, statistics, memoryLimit);
   const filters = storeFilters(store, passages);
-  const scorer = openPassageScorer(passages, threads);
+  const scorer = codec.codebook
+    ? openCodePassageScorer(passages, codec.codebook)
+    : openPassageScorer(passages, threads);
   const parts = { store, passages, filters, scorer, candidates };
   const words = await openStoreWords(parts, properties, statistics);
   const opened = new IndexGeneration({

@@ -5,10 +5,11 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { Passage } from "../../text/passage.ts";
-import type { AllocateValues } from "../codec/codec.ts";
+import { type AllocateValues, type Codebook, codeStarts, longestKeyOf } from "../codec/codec.ts";
 import { longestRow } from "../scoring/vectors.ts";
 import type { OpenParts } from "../search/generation.ts";
 import type { Keys } from "../search/rescore.ts";
+import type { Codes } from "../search/rescore-codes.ts";
 import type { StoreProperties } from "./properties.ts";
 import { isStorable } from "./storable.ts";
 import type { Store, StoredPassage, StoreStatistics } from "./store.ts";
@@ -23,7 +24,7 @@ export interface StoredPassages extends AsyncPassages {
   passages(ordinals: readonly number[]): Promise<Passage[]>;
 }
 
-type AsyncPassages = OpenParts["store"] & Keys;
+type AsyncPassages = OpenParts["store"] & Keys & Codes;
 
 /** Passages that the store is asked for at once; their codes take some MB. */
 const GET_BATCH = 500;
@@ -33,7 +34,7 @@ const OVERHEAD = 500;
 /** @param memoryLimit bytes of passages with their codes that stay in memory */
 export function openStoredPassages(
   store: Store,
-  { header: { dimension }, codec: { decoder } }: StoreProperties,
+  { header: { dimension }, codec: { decoder, codebook } }: StoreProperties,
   { passages: passageCount, tokens: tokenCount }: StoreStatistics,
   memoryLimit: number,
 ): StoredPassages {
@@ -41,7 +42,7 @@ export function openStoredPassages(
   const ordinals = new Map<string, number>();
   const rows = new Map<number, StoredPassage>(); // the last used comes last
   let bytes = 0;
-  let longestKey = 0;
+  let longestKey = codebook ? longestKeyOf(codebook) : 0;
   const keep = (ordinal: number, row: StoredPassage): void => {
     const before = rows.get(ordinal);
     if (before) bytes -= sizeOf(before);
@@ -70,13 +71,24 @@ export function openStoredPassages(
       return ordinal;
     });
   };
+  /** The rows of passages, with few questions to the store. */
+  const readAll = async (wanted: readonly number[]): Promise<StoredPassage[]> => {
+    const found = new Map(wanted.map((ordinal) => [ordinal, rows.get(ordinal)]));
+    const missing = [...found.keys()].filter((ordinal) => !found.get(ordinal));
+    for (let first = 0; first < missing.length; first += GET_BATCH) {
+      const some = missing.slice(first, first + GET_BATCH).map((ordinal) => ids[ordinal]!);
+      for (const row of await store.get(some)) found.set(ordinals.get(row.passage.id)!, row);
+    }
+    return wanted.map((ordinal) => {
+      const row = found.get(ordinal);
+      if (!row) throw deleted(store.address, ids[ordinal]!);
+      return row;
+    });
+  };
   const read = async (ordinal: number): Promise<StoredPassage> => {
-    const known = rows.get(ordinal);
-    if (known) return known;
-    const [row] = await store.get([ids[ordinal]!]);
-    if (!row) throw deleted(store.address, ids[ordinal]!);
-    keep(ordinal, row);
-    return row;
+    const [row] = await readAll([ordinal]);
+    keep(ordinal, row!);
+    return row!;
   };
   return {
     dimension,
@@ -93,23 +105,21 @@ export function openStoredPassages(
     known: (ordinal) => rows.get(ordinal)?.passage,
     isAlive: () => true,
     passage: async (ordinal) => (await read(ordinal)).passage,
-    async passages(wanted) {
-      const found = new Map<number, Passage>();
-      for (const ordinal of wanted) {
-        const known = rows.get(ordinal);
-        if (known) found.set(ordinal, known.passage);
+    passages: async (wanted) => (await readAll(wanted)).map(({ passage }) => passage),
+    decode: decoder.decode,
+    async codes(wanted, allocate) {
+      const found = await readAll([...wanted]);
+      for (const row of found) checkCodes(row, codebook!, store.address);
+      const memory = allocate(found.reduce((sum, { codes }) => sum + codes.length, 0));
+      const ranges = new Uint32Array(2 * found.length);
+      let end = 0;
+      for (const [i, { codes }] of found.entries()) {
+        memory.set(codes, end);
+        ranges[2 * i] = end;
+        end += codes.length;
+        ranges[2 * i + 1] = end;
       }
-      const missing = wanted.filter((ordinal) => !found.has(ordinal));
-      for (let first = 0; first < missing.length; first += GET_BATCH) {
-        const some = missing.slice(first, first + GET_BATCH).map((ordinal) => ids[ordinal]!);
-        for (const { passage } of await store.get(some))
-          found.set(ordinals.get(passage.id)!, passage);
-      }
-      return wanted.map((ordinal) => {
-        const passage = found.get(ordinal);
-        if (!passage) throw deleted(store.address, ids[ordinal]!);
-        return passage;
-      });
+      return ranges;
     },
     async keys(ordinal, allocate?: AllocateValues) {
       const keys = decoder.decode(aligned((await read(ordinal)).codes), allocate);
@@ -135,6 +145,18 @@ export function openStoredPassages(
 /** Float32 keys begin at a multiple of 4 bytes; a client may return bytes at any place. */
 const aligned = (codes: Uint8Array): Uint8Array =>
   codes.byteOffset % 4 === 0 ? codes : codes.slice();
+
+/** @throws {InputError} if they do not end with a key: the search reads them as they are */
+function checkCodes({ passage, codes }: StoredPassage, codebook: Codebook, where: string): void {
+  if (codeStarts(codes, codebook).at(-1) === codes.length) return;
+  throw new InputError({
+    code: "ERR_REATT_DAMAGED_INDEX",
+    where,
+    expected: `the codes of the passage ${JSON.stringify(passage.id)} as reatt wrote them`,
+    got: `others, of ${codes.length} bytes`,
+    remedy: "find all such passages with reatt index verify, and add them again",
+  });
+}
 
 const sizeOf = ({ passage: { id, title, text }, codes }: StoredPassage): number =>
   codes.length + 2 * (id.length + title.length + text.length) + OVERHEAD;

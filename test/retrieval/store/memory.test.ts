@@ -7,7 +7,7 @@ import { generationOf, openCollection } from "../../../src/retrieval/store/open-
 import { checkStorable } from "../../../src/retrieval/store/storable.ts";
 import type { Where } from "../../../src/retrieval/where/where.ts";
 import { memoryStore } from "../../support/memory-store.ts";
-import { encode, header, makePassages, rejects } from "../support.ts";
+import { encode, encodeText, encodeVaried, header, makePassages, rejects } from "../support.ts";
 import { storeConformance } from "./conformance.ts";
 
 storeConformance(test, "memory", async () => memoryStore());
@@ -106,6 +106,25 @@ test("a passage that no store keeps is refused before it is encoded", async () =
   const given = { header, encode: counting, bits: undefined, isImport: true };
   await rejects(importPassages(store, passages, given), /got others in the passage "odd"/);
   assert.is(encoded, 0);
+});
+
+test("codes of another length than reatt wrote are one line", async () => {
+  const store = memoryStore();
+  const given = { header, encode: encodeVaried, bits: 4 as const, isImport: true };
+  await importPassages(store, makePassages(300), given);
+  const options = { linkBase: undefined, memoryLimit: 2 ** 20, threads: 1, candidates: 300 };
+  const { generation, release } = await generationOf(await openCollection(store), options);
+  const search = () => generation.search(encodeText("w1 w2"), { topK: 3 });
+  assert.is((await search()).length, 3);
+  for await (const row of store.rows()) {
+    (row as { codes: Uint8Array }).codes = row.codes.subarray(0, -1);
+    break;
+  }
+  const error = await search().catch((reason: InputError) => reason);
+  assert.instance(error, InputError);
+  assert.is((error as InputError).code, "ERR_REATT_DAMAGED_INDEX");
+  assert.match((error as InputError).message, /expected the codes of the passage "p0" as reatt/);
+  await release();
 });
 
 test("a condition with a text that no store keeps is one line", () =>
