@@ -41,14 +41,19 @@ function seen(text: string): string {
   return characters.join("");
 }
 
-/** What keeps a number apart from the digit before it: 10² is not 102. */
+/** What keeps a number apart from the one before it: 10² is not 102, and ½½ not 1/21/2. */
 function gap(before: string, after: string): string {
-  const [digit, other] = [/^\p{Nd}$/u, /^\p{No}$/u];
-  if (digit.test(before) && "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻".includes(after)) return "^";
-  const meet =
-    (digit.test(before) && other.test(after)) || (other.test(before) && digit.test(after));
-  return meet ? " " : "";
+  if (/^\p{Nd}$/u.test(before) && "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻".includes(after)) return "^";
+  if (!isNumber(before) || !isNumber(after)) return "";
+  const ofOneNumber = [/^\p{Nd}+$/u, /^[⁰¹²³⁴⁵⁶⁷⁸⁹]+$/, /^[₀₁₂₃₄₅₆₇₈₉]+$/];
+  if (ofOneNumber.some((run) => run.test(before + after))) return "";
+  const isKept = [before, after].every((number) => number.normalize("NFKD") === number);
+  return isKept && /^\p{No}+$/u.test(before + after) ? "" : " ";
 }
+
+/** A digit, another number, or what NFKD begins or ends with a digit: ㎡, ㏠. */
+const isNumber = (character: string): boolean =>
+  /^[\p{Nd}\p{No}]$/u.test(character) || /^\d|\d$/.test(character.normalize("NFKD"));
 
 /** The ids of SentencePiece for the whole visible text at once. */
 const wholeIds = (text: string): number[] => processor.encodeIds(seen(text));
@@ -64,8 +69,21 @@ function check(text: string, length: number, limit: number): void {
 }
 
 const word = fc.oneof(
-  fc.constantFrom("a", "The", "7", "é", "e\u0301", "中文", "\ufb01", "²", "½", "\u00a8", "\u200b"),
-  fc.constantFrom("\u0301", "\u0308", "\u00ad", "\u0000", "ﷺ", "각", "가", "ᄀ", "ᅡ", "ᆨ", "ｶﾞ"),
+  fc.constantFrom("a", "The", "7", "é", "e\u0301", "中文", "\ufb01", "²", "½", "₂", "㏠", "\u00a8"),
+  fc.constantFrom(
+    "\u0301",
+    "\u0308",
+    "\u00ad",
+    "\u200b",
+    "\u0000",
+    "ﷺ",
+    "각",
+    "가",
+    "ᄀ",
+    "ᅡ",
+    "ᆨ",
+    "ｶﾞ",
+  ),
   fc.string({ unit: "binary", maxLength: 8 }),
 );
 const separator = fc.constantFrom(" ", " ", "  ", "\n", "\u00a0", "\u3000", "");
