@@ -8,7 +8,7 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 
 const PROSE_COLUMNS = 120;
 const COMMENT_COLUMNS = 100;
@@ -89,7 +89,8 @@ function trackedFiles(): string[] {
   const list = execFileSync("git", ["ls-files", "-z"], { encoding: "utf8" });
   return list
     .split("\0")
-    .filter((path) => (path.endsWith(".md") || CHECKED.test(path)) && !GENERATED.test(path));
+    .filter((path) => (path.endsWith(".md") || CHECKED.test(path)) && !GENERATED.test(path))
+    .filter((path) => existsSync(path)); // not one that is deleted and not yet committed
 }
 
 const paths = process.argv.length > 2 ? process.argv.slice(2) : trackedFiles();
