@@ -11,15 +11,13 @@
  * This is for the BERT layers. Conversion chooses other steps for the decoder.
  */
 
-import { copyFile, mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { quantiseLayer } from "../../src/checkpoints/int8.ts";
-import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { createRandom } from "../../src/math/random.ts";
-import { readConfig, writeConfig } from "../../src/model/config-file.ts";
+import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { writeModel } from "../../src/model/write-model.ts";
 
 const { values } = parseArgs({
   options: {
@@ -51,13 +49,7 @@ function moveWeights(matrix: Float32Array, rows: number): void {
   }
 }
 
-const tensors = new Map<string, { shape: readonly number[]; values: Float32Array }>();
-for (const [name, shape] of parameterShapes(config)) {
-  const matrix = weights.get(name)!;
-  if (LAYER.test(name) && shape.length === 2) moveWeights(matrix, shape[0]!);
-  tensors.set(name, { shape, values: matrix });
-}
-await mkdir(values.out, { recursive: true });
-await writeSafetensors(join(values.out, "model.safetensors"), tensors, { dtype: "F32" });
-await copyFile(join(values.model, "spiece.model"), join(values.out, "spiece.model"));
-await writeConfig(values.out, config);
+for (const [name, shape] of parameterShapes(config))
+  if (LAYER.test(name) && shape.length === 2) moveWeights(weights.get(name)!, shape[0]!);
+const { model: original } = values;
+await writeModel(values.out, config, (name) => weights.get(name)!, { original, dtype: "F32" });

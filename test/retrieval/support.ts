@@ -12,6 +12,7 @@ import {
   segmentPath,
 } from "../../src/retrieval/index/format/manifest.ts";
 import { type BuildOptions, buildIndex } from "../../src/retrieval/index/write/build.ts";
+import type { Ranking } from "../../src/retrieval/scoring/top-k.ts";
 import type { Passage } from "../../src/text/passage.ts";
 
 export const DIMENSION = 8;
@@ -93,6 +94,10 @@ export interface NaiveHit {
   readonly ordinal: number;
   readonly score: number;
 }
+
+/** A ranking in the form of `naiveSearch`. */
+export const listed = ({ ordinals, scores }: Ranking): NaiveHit[] =>
+  Array.from(ordinals, (ordinal, i) => ({ ordinal, score: scores[i]! }));
 
 /** Eq. 1 of the paper by loops over all passages, in float64. */
 export function naiveSearch(
@@ -178,6 +183,15 @@ export function isInstalled(name: string): boolean {
     return false;
   }
 }
+
+/** What `CompressedStore.codes` does, of the codes of each passage. */
+export const codesOf =
+  (passages: readonly Uint8Array[]) =>
+  async (ordinals: Uint32Array, allocate: Allocate): Promise<Uint32Array> =>
+    copyTo(
+      allocate,
+      Array.from(ordinals, (ordinal) => passages[ordinal]!),
+    );
 
 /** Copies parts to memory, as a compressed store does: the range of each in it, [parts, 2]. */
 export function copyTo(allocate: Allocate, parts: readonly Uint8Array[]): Uint32Array {

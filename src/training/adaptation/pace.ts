@@ -201,8 +201,8 @@ export function stepsInTime(
   sample: CorpusSample,
 ): number {
   const minutes = run.minutes!;
-  const ofIndex =
-    Number(run.writesIndex) * passages * pace.passage + compressionSeconds(run, passages, sample);
+  const encoding = run.writesIndex ? passages * pace.passage : 0;
+  const ofIndex = encoding + compressionSeconds(run, passages, sample);
   const others = ofIndex + MEASUREMENTS * measurementSeconds(run, passages, pace, sample);
   const steps = Math.floor((60 * minutes - others) / pace.step);
   if (steps >= STEPS.least) return Math.min(STEPS.most, steps);

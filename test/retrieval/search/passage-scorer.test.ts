@@ -8,7 +8,7 @@ import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
 import { longestRow } from "../../../src/retrieval/scoring/vectors.ts";
 import { openCodePassageScorer } from "../../../src/retrieval/search/code-passage-scorer.ts";
 import { openPassageScorer } from "../../../src/retrieval/search/passage-scorer.ts";
-import { copyTo, DIMENSION, naiveSearch, noise } from "../support.ts";
+import { codesOf, DIMENSION, listed, naiveSearch, noise } from "../support.ts";
 
 /** More than a batch of the scorer. */
 const PASSAGES = 1_100;
@@ -31,11 +31,7 @@ for (const bits of [1, 2, 8] as const)
       dimension: DIMENSION,
       longestKey,
       decode,
-      codes: async (ordinals: Uint32Array, allocate: (bytes: number) => Uint8Array) =>
-        copyTo(
-          allocate,
-          Array.from(ordinals, (p) => passages[p]!),
-        ),
+      codes: codesOf(passages),
     };
     await using scorer = openCodePassageScorer(store, codebook);
     const all = Uint32Array.from(passages.keys());
@@ -44,10 +40,7 @@ for (const bits of [1, 2, 8] as const)
       const naive = naiveSearch(question, exact, PASSAGES);
       for (const topK of [1, 20, PASSAGES]) {
         const [found] = await scorer.best([question], all, topK, undefined);
-        assert.equal(
-          [...found!.ordinals].map((ordinal, i) => ({ ordinal, score: found!.scores[i]! })),
-          naive.slice(0, topK),
-        );
+        assert.equal(listed(found!), naive.slice(0, topK));
       }
       const some = Uint32Array.from(naive.slice(0, 700), ({ ordinal }) => ordinal);
       const expected = naive.slice(0, 700).map(({ score }) => score);
@@ -75,10 +68,7 @@ test("a store that learns the lengths of its keys while they are read has exact 
   await using scorer = openPassageScorer(store, 1);
   const all = Uint32Array.from(passages.keys());
   const [found] = await scorer.best([question], all, passages.length, undefined);
-  assert.equal(
-    [...found!.ordinals].map((ordinal, i) => ({ ordinal, score: found!.scores[i]! })),
-    naiveSearch(question, passages, passages.length),
-  );
+  assert.equal(listed(found!), naiveSearch(question, passages, passages.length));
 });
 
 test.run();

@@ -7,7 +7,7 @@ import { sampleOf } from "../../../src/retrieval/codec/sample.ts";
 import { trainCodebook } from "../../../src/retrieval/codec/train-codebook.ts";
 import { CodeScorer } from "../../../src/retrieval/search/code-scores.ts";
 import { rescoreCodes } from "../../../src/retrieval/search/rescore-codes.ts";
-import { copyTo, DIMENSION, naiveSearch, noise } from "../support.ts";
+import { codesOf, DIMENSION, listed, naiveSearch, noise } from "../support.ts";
 
 const PASSAGES = 60;
 
@@ -32,11 +32,7 @@ for (const bits of [1, 2, 8] as const)
       dimension: DIMENSION,
       longestKey,
       decode,
-      codes: async (ordinals: Uint32Array, allocate: (bytes: number) => Uint8Array) =>
-        copyTo(
-          allocate,
-          Array.from(ordinals, (p) => passages[p]!),
-        ),
+      codes: codesOf(passages),
     };
     const scorer = new CodeScorer(codebook);
     const { centroids } = codebook;
@@ -55,10 +51,7 @@ for (const bits of [1, 2, 8] as const)
       const best = await rescoreCodes(store, scorer, question, all, 10);
       const exact = passages.map((passage) => open(passage));
       const naive = naiveSearch(question, exact, 10);
-      assert.equal(
-        [...best.ordinals].map((ordinal, i) => ({ ordinal, score: best.scores[i]! })),
-        naive,
-      );
+      assert.equal(listed(best), naive);
       const keyCount = exact.reduce((sum, { length }) => sum + length / DIMENSION, 0);
       assert.ok(decoded < keyCount * Math.min(0.8, tokens / 8), `${decoded} of ${keyCount}`);
     }
