@@ -5,6 +5,8 @@
  *
  * - `excerpts/`: each question with an excerpt of its paragraph, short and cheap to read
  * - `paragraphs/`: the same questions with whole paragraphs
+ * - `all/`: also those with long answers or paragraphs, and those of SQuAD that have the sentence of
+ *   the answer alone
  * - `held-out/`: for choices; nothing is trained on its articles. `squad.jsonl` has questions of
  *   four articles of SQuAD's training split, `new-wiki.jsonl` those of
  *   every tenth article of SQuADShifts
@@ -12,8 +14,10 @@
  * SQuAD's dev questions and articles, Reddit and policy questions are not used.
  */
 
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { gunzipSync } from "node:zlib";
 import { createRandom, type Random } from "../../src/math/random.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
@@ -34,9 +38,13 @@ const { values } = parseArgs({
 const SEED = 1;
 /** The least number of words of an excerpt is drawn between these. */
 const EXCERPT_WORDS = { least: 25, most: 60 };
-/** All answers of a step are padded to its longest. */
-const ANSWER_WORDS = 8;
-const PARAGRAPH_WORDS = 170;
+/** Words of an answer and of a paragraph, at most. All answers of a step are padded to its longest. */
+interface Limits {
+  readonly answer: number;
+  readonly paragraph: number;
+}
+const SHORT: Limits = { answer: 8, paragraph: 170 };
+const ALL: Limits = { answer: 16, paragraph: 260 };
 /** Shares of questions that become lower case, and of those that are shortened to keywords. */
 const LOWER_CASE = 0.2;
 const KEYWORDS = 0.1;
@@ -75,8 +83,8 @@ async function squad(folder: string) {
     ...new Set(questions.map(({ passageId }) => title.get(passageId!)!)),
   ];
   const random = createRandom(SEED, "hold out");
-  const chosen = random.shuffle(titlesOf(source.questions)).slice(0, HELD_OUT_ARTICLES);
-  const { kept, heldOut } = holdOut(source, new Set(chosen));
+  const out = random.shuffle(titlesOf(source.questions)).slice(0, HELD_OUT_ARTICLES);
+  const { kept, heldOut } = holdOut(source, new Set(out));
   const dev = new Set(titlesOf(await readQuestions(join(folder, "dev.jsonl"))));
   const passages = kept.passages.filter((passage) => !dev.has(passage.title));
   return { source: { ...kept, passages }, heldOut, all: source.passages };
@@ -85,15 +93,45 @@ async function squad(folder: string) {
 const withinLimits = (
   byId: ReadonlyMap<string, Passage>,
   { answers, passageId }: TrainingQuestion,
+  limits: Limits,
 ) =>
-  answers.some((answer) => wordsOf(answer).length <= ANSWER_WORDS) &&
+  answers.some((answer) => wordsOf(answer).length <= limits.answer) &&
   answers.some((answer) => byId.get(passageId!)!.text.includes(answer)) &&
-  wordsOf(byId.get(passageId!)!.text).length <= PARAGRAPH_WORDS;
+  wordsOf(byId.get(passageId!)!.text).length <= limits.paragraph;
 
-const short = (question: TrainingQuestion): TrainingQuestion => ({
+const short = (question: TrainingQuestion, limits: Limits): TrainingQuestion => ({
   ...question,
-  answers: question.answers.filter((answer) => wordsOf(answer).length <= ANSWER_WORDS),
+  answers: question.answers.filter((answer) => wordsOf(answer).length <= limits.answer),
 });
+
+/** The questions of `sources` within `limits`, some retyped. */
+function chosen(
+  sources: readonly Source[],
+  byId: ReadonlyMap<string, Passage>,
+  limits: Limits,
+): TrainingQuestion[] {
+  const random = createRandom(SEED, "retyped");
+  return sources
+    .flatMap((source) => atMostPerPassage(source.questions, PER_SENTENCE))
+    .filter((question) => withinLimits(byId, question, limits))
+    .map((question) => retyped(short(question, limits), random));
+}
+
+/** Questions of SQuAD's training set of which only the sentence of the answer is at hand. */
+async function sentences(path: string): Promise<Source> {
+  const passages: Passage[] = [];
+  const questions: TrainingQuestion[] = [];
+  for (const line of gunzipSync(await readFile(path))
+    .toString()
+    .trim()
+    .split("\n")) {
+    const { question, answers, sentence } = JSON.parse(line);
+    const id = `sentence-${passages.length}`;
+    passages.push({ id, title: "", text: sentence });
+    questions.push({ id, question, answers, passageId: id });
+  }
+  return { passages, questions };
+}
 
 function atMostPerPassage(
   questions: readonly TrainingQuestion[],
@@ -139,19 +177,23 @@ async function main(): Promise<void> {
   const second = holdOut(newWiki, new Set(titles.filter((_, i) => i % 10 === 0)));
   const others = await Promise.all(["squad-train", "qamr", "cmu", "fairytale"].map(read));
   const sources: Source[] = [first.source, second.kept, ...others];
-  const byId = new Map(sources.flatMap(({ passages }) => passages.map((p) => [p.id, p])));
-  const random = createRandom(SEED, "retyped");
-  const questions = sources
-    .flatMap((source) => atMostPerPassage(source.questions, PER_SENTENCE))
-    .filter((question) => withinLimits(byId, question))
-    .map((question) => retyped(short(question), random));
+  const alone = await sentences(join(data, "qa/no-passage/squad-train-sentences.jsonl.gz"));
+  const passages = [...sources, alone].flatMap((source) => source.passages);
+  const byId = new Map(passages.map((p) => [p.id, p]));
+  const questions = chosen(sources, byId, SHORT);
+  const all = chosen([...sources, alone], byId, ALL);
   const cut = excerpts(questions, byId);
-  const paragraphs = [...new Set(questions.map(({ passageId }) => passageId!))];
+  const corpusOf = (asked: readonly TrainingQuestion[]) =>
+    [...new Set(asked.map(({ passageId }) => passageId!))].map((id) =>
+      passageRecord(byId.get(id)!),
+    );
   const files = {
     "excerpts/corpus.jsonl": cut.passages.map(passageRecord),
     "excerpts/questions.jsonl": cut.questions.map(questionRecord),
-    "paragraphs/corpus.jsonl": paragraphs.map((id) => passageRecord(byId.get(id)!)),
+    "paragraphs/corpus.jsonl": corpusOf(questions),
     "paragraphs/questions.jsonl": questions.map(questionRecord),
+    "all/corpus.jsonl": corpusOf(all),
+    "all/questions.jsonl": all.map(questionRecord),
     "held-out/squad-corpus.jsonl": first.all.map(passageRecord),
     "held-out/squad.jsonl": first.heldOut.map(questionRecord),
     "held-out/new-wiki-corpus.jsonl": newWiki.passages.map(passageRecord),

@@ -4,8 +4,7 @@
  *     npx tsx recipes/reatt-mini/torch/assemble.ts --reader FILE --out DIR
  *
  * Word vectors, shared and retrieval layers and the heads that retrieve stay as they are, so
- * indexes of the shipped model stay valid. The heads get projections of their own: the layer of the
- * old reader that had them is gone. The calibration goes with the old reader.
+ * indexes of the shipped model stay valid. The calibration goes with the old reader.
  */
 
 import { copyFile, mkdir } from "node:fs/promises";
@@ -30,11 +29,15 @@ const shipped = await readConfig(values.model);
 const weights = await loadWeights(values.model, shipped);
 await using reader = await openSafetensors(values.reader);
 
+/** Whether the model before has the same layers: the reader was trained further. */
+const isSame = shipped.joint[0]?.inputMap === true;
+
 /** The shipped configuration with the layers that the file has. */
 function configOf(names: readonly string[]): ModelConfig {
   const [bert] = shipped.joint;
   const numbers = names.map((name) => Number(/^joint\.0\.layer\.(\d+)\./.exec(name)?.[1] ?? -1));
   const { calibration: _, ...rest } = shipped;
+  if (isSame) return rest;
   const [first, end] = retrievalRows(shipped);
   const { headSize } = shipped.joint[1]!;
   return {
@@ -50,17 +53,21 @@ function configOf(names: readonly string[]): ModelConfig {
 }
 
 const config = configOf([...reader.tensors.keys()]);
-const { heads } = parameterNames(shipped);
-const ownHeads = parameterNames(config).heads;
-const rowsOf = (name: string): Float32Array => {
+
+/** The heads get projections of their own: their rows of the layer that had them. */
+function separateHeads(): void {
+  const { heads } = parameterNames(shipped);
+  const own = parameterNames(config).heads;
   const [first, end] = retrievalRows(shipped);
   const width = sharedWidth(shipped);
-  return weights.get(name)!.slice(first * width, end * width);
-};
-weights.set(ownHeads.norm!, weights.get(heads.norm!)!);
-weights.set(ownHeads.query.weight, rowsOf(heads.query.weight));
-weights.set(ownHeads.key.weight, rowsOf(heads.key.weight));
+  const rowsOf = (name: string): Float32Array =>
+    weights.get(name)!.slice(first * width, end * width);
+  weights.set(own.norm!, weights.get(heads.norm!)!);
+  weights.set(own.query.weight, rowsOf(heads.query.weight));
+  weights.set(own.key.weight, rowsOf(heads.key.weight));
+}
 
+if (!isSame) separateHeads();
 const tensors = new Map<string, { shape: readonly number[]; values: Float32Array }>();
 for (const [name, shape] of parameterShapes(config)) {
   const isTrained = reader.tensors.has(name);

@@ -80,8 +80,8 @@ class BertLayer(nn.Module):
         q, k, v = heads(self.query(x)), heads(self.key(x)), heads(self.value(x))
         # written out: the fused kernel is half as fast on a processor with heads of 32 values
         scores = (q * q.shape[-1] ** -0.5) @ k.transpose(2, 3)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, MASKED)
+        if mask is not None:  # added: on a processor masked_fill takes longer than the product
+            scores = scores + torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, MASKED)
         mean = (scores.softmax(-1).to(v.dtype) @ v).transpose(1, 2).reshape(x.shape)
         x = self.attention_norm(x + drop(self.output(mean)))
         return self.outer_norm(x + drop(self.outer(F.gelu(self.inner(x), approximate="tanh"))))

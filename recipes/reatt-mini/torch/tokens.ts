@@ -6,12 +6,14 @@
  * `--reading` is what make-reading-data.ts makes. Writes `train`, `new-wiki` and `squad`, each a
  * file of passages, one list of ids a line, and a file of questions: ids, the passage, and of each
  * answer the first and last token of each place where it stands. Questions whose answers stand
- * nowhere are left out of `train`.
+ * nowhere are left out of `train`. `similar` has the best passages of BM25 without an answer.
  */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { containsAnswer } from "../../../src/evaluation/answers.ts";
+import { type Bm25, buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
 import { findAnswerSpan } from "../../../src/text/answer-span.ts";
 import type { Passage } from "../../../src/text/passage.ts";
 import {
@@ -32,10 +34,11 @@ const { values } = parseArgs({
     out: { type: "string", default: "runs/reatt-mini/tokens" },
   },
 });
-const PASSAGE_TOKENS = 288;
+const PASSAGE_TOKENS = 352;
 const PLACES = 8; // of one answer; more do not help
+const SIMILAR = 4; // passages of a question
 const SETS = {
-  train: ["paragraphs/corpus.jsonl", "paragraphs/questions.jsonl"],
+  train: ["all/corpus.jsonl", "all/questions.jsonl"],
   "new-wiki": ["held-out/new-wiki-corpus.jsonl", "held-out/new-wiki.jsonl"],
   squad: ["held-out/squad-corpus.jsonl", "held-out/squad.jsonl"],
 } as const;
@@ -61,12 +64,27 @@ function placesOf(answer: string, passage: Passage, ids: readonly number[]): [nu
   return places;
 }
 
+/** The best passages of BM25 without an answer, by their positions. */
+function similarPassages(
+  bm25: Bm25,
+  question: string,
+  answers: readonly string[],
+  passages: readonly { passage: Passage }[],
+): number[] {
+  const { ordinals } = bm25.rank(question, 2 * SIMILAR);
+  const without = Array.from(ordinals).filter(
+    (i) => !containsAnswer(passages[i]!.passage.text, answers),
+  );
+  return without.slice(0, SIMILAR);
+}
+
 await mkdir(values.out, { recursive: true });
 for (const [name, [corpus, questions]] of Object.entries(SETS)) {
   const passages: { passage: Passage; ids: number[] }[] = [];
   for await (const passage of readPassages(join(values.reading, corpus)))
     passages.push({ passage, ids: passageIds(tokenizer, passage, PASSAGE_TOKENS) });
   const positions = new Map(passages.map(({ passage }, i) => [passage.id, i]));
+  const bm25 = await buildBm25(passages.map(({ passage }) => passage));
   const lines: string[] = [];
   for (const { question, answers, passageId } of await readTrainingFile(
     join(values.reading, questions),
@@ -78,7 +96,8 @@ for (const [name, [corpus, questions]] of Object.entries(SETS)) {
       .filter((found) => found.length > 0);
     if (places.length === 0 && name === "train") continue;
     const questionIds = readingQuestionIds(retrievalQuestionIds(tokenizer, question));
-    lines.push(JSON.stringify({ ids: questionIds, passage: position, places, answers }));
+    const similar = similarPassages(bm25, question, answers, passages);
+    lines.push(JSON.stringify({ ids: questionIds, passage: position, places, answers, similar }));
   }
   const rows = passages.map(({ ids }) => JSON.stringify(ids));
   await writeFile(join(values.out, `${name}.passages.jsonl`), `${rows.join("\n")}\n`);

@@ -19,15 +19,17 @@ from safetensors.torch import save_file
 LABELS = 24  # tokens of an answer, without its end
 END = 1  # </s>
 BUCKET = 16  # batches that are sorted by length together
+COUNTS = 1, 2, 4  # passages of a question
 NEAR = 12  # passages before and after the right one, among which wrong ones are looked for
 WARM_UP = 150  # steps
-WRONG = 4  # wrong passages of a question
+WRONG = 4  # wrong passages of a question from its article, besides those of BM25
 
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--tokens", default="runs/reatt-mini/tokens")
     p.add_argument("--model", default="runs/reatt-mini/more")
+    p.add_argument("--start", help="a model with these layers, to train further; without it, the start of the reader")
     p.add_argument("--gte", default="runs/gte-small", help="gte-small as safetensors, weights named as in BertModel")
     p.add_argument("--pieces", default="runs/reatt-mini/tokenizer/pieces.json")
     p.add_argument("--out", default="runs/reatt-mini/third")
@@ -35,7 +37,7 @@ def arguments():
     p.add_argument("--questions", type=int, default=32)
     p.add_argument("--learning-rate", type=float, default=2.5e-4)
     p.add_argument("--decay", type=float, default=0.35, help="share of the steps, at the end, in which the rate falls")
-    p.add_argument("--pairs", type=float, default=0.4, help="share of the steps that read two passages a question")
+    p.add_argument("--counts", default="0.6,0.4,0", help="shares of the steps that read 1, 2 and 4 passages a question")
     p.add_argument("--unanswered", type=float, default=0.12, help="share of the questions whose passages are wrong")
     p.add_argument("--dropout", type=float, default=0.0)
     p.add_argument("--seed", type=int, default=1)
@@ -89,6 +91,14 @@ def start(reader, model, gte, pieces, passages):
         print(f"the map explains {explained:.3f} of the variance of {len(states)} states", flush=True)
 
 
+def go_on(reader, model):
+    """Weights of a model of the library with the same layers."""
+    weights = read_weights(f"{model}/model.safetensors")
+    with torch.no_grad():
+        for name, parameter in reader_names(reader).items():
+            parameter.copy_(weights[name])
+
+
 def load_norm(norm, weights, name):
     norm.weight.copy_(weights[f"{name}.weight"])
     norm.bias.copy_(weights[f"{name}.bias"])
@@ -97,6 +107,26 @@ def load_norm(norm, weights, name):
 def load_layer(layer, weights, prefix):
     for attribute, name in BertLayer.NAMES.items():
         load_norm(getattr(layer, attribute), weights, f"{prefix}.{name}")
+
+
+def reader_names(reader):
+    """All parameters by the names of the library."""
+    names = {
+        "embedding.weight": reader.embedding.weight,
+        "shared.0.embeddings.position_embeddings.weight": reader.positions.weight,
+        "shared.0.embeddings.LayerNorm.weight": reader.embedding_norm.weight,
+        "shared.0.embeddings.LayerNorm.bias": reader.embedding_norm.bias,
+        "joint.0.input_map.weight": reader.input_map.weight,
+        "joint.0.input_map.bias": reader.input_map.bias,
+        "joint.final_layer_norm.weight": reader.joint_norm.weight,
+        **decoder_names(reader),
+    }
+    for stack, layers in (("shared", reader.shared), ("joint", reader.joint)):
+        for i, layer in enumerate(layers):
+            for attribute, name in BertLayer.NAMES.items():
+                for part in ("weight", "bias"):
+                    names[f"{stack}.0.layer.{i}.{name}.{part}"] = getattr(getattr(layer, attribute), part)
+    return names
 
 
 def decoder_names(reader):
@@ -136,7 +166,8 @@ def pad(rows, device):
 
 
 def wrong_passages(questions, passages):
-    """Of each question, WRONG passages near the right one that share its rarest terms and none of its answers."""
+    """Of each question, WRONG passages near the right one that share its rarest terms and none of its
+    answers, and those of BM25."""
     seen = Counter(token for ids in passages for token in set(ids))
     sets = [set(ids) for ids in passages]
     found = []
@@ -148,7 +179,7 @@ def wrong_passages(questions, passages):
         near = [p for p in range(max(0, right - NEAR), min(len(passages), right + NEAR + 1)) if p != right]
         near.sort(key=lambda p: -sum(math.log(len(passages) / seen[t]) for t in terms & sets[p]))
         without = [p for p in near if not any(contains(passages[p], answer) for answer in answers)]
-        found.append(without[:WRONG])
+        found.append(sorted({*without[:WRONG], *q.get("similar", [])}))
     return found
 
 
@@ -214,14 +245,8 @@ def batches(questions, passages, size, seed):
 
 def export(reader, path):
     """Joint layers, map, norm and decoder under the library's names; shared layers stay as they are."""
-    tensors = dict(decoder_names(reader))
-    tensors["joint.0.input_map.weight"] = reader.input_map.weight
-    tensors["joint.0.input_map.bias"] = reader.input_map.bias
-    tensors["joint.final_layer_norm.weight"] = reader.joint_norm.weight
-    for i, layer in enumerate(reader.joint):
-        for attribute, name in BertLayer.NAMES.items():
-            for part in ("weight", "bias"):
-                tensors[f"joint.0.layer.{i}.{name}.{part}"] = getattr(getattr(layer, attribute), part)
+    trained = reader_names(reader).items()
+    tensors = {name: t for name, t in trained if name.startswith(("joint", "decoder"))}
     save_file({name: t.detach().cpu().float().contiguous() for name, t in tensors.items()}, path)
 
 
@@ -238,6 +263,8 @@ def main():
     if state:
         reader.load_state_dict(state["reader"])
         step = state["step"]
+    elif options.start:
+        go_on(reader, options.start)
     else:
         sample = random.Random(options.seed).sample(passages, 250)
         sample += [q["ids"] for q in questions[:: len(questions) // 250]]
@@ -257,10 +284,11 @@ def main():
     stream = batches(questions, passages, options.questions, options.seed)
     for _ in range(step):
         next(stream)  # a resumed run goes on with the questions that it has not seen
+    counts = [float(share) for share in options.counts.split(",")]
     began, sums = time.time(), [0.0, 0.0]
     while step < options.steps:
         draw = random.Random(f"{options.seed} {step}")
-        count = 2 if draw.random() < options.pairs else 1
+        count = draw.choices(COUNTS, counts)[0]
         asked = next(stream)[:: count]
         batch = batch_of(asked, passages, count, options.unanswered, draw, options.device)
         step += 1
