@@ -5,8 +5,8 @@
  *
  * - `excerpts/`: each question with an excerpt of its paragraph, short and cheap to read
  * - `paragraphs/`: the same questions with whole paragraphs
- * - `all/`: also those with long answers or paragraphs, and those of SQuAD that have the sentence of
- *   the answer alone
+ * - `all/`: also those with long answers or paragraphs, and those of SQuAD that have the
+ *   sentence of the answer alone
  * - `held-out/`: for choices; nothing is trained on its articles. `squad.jsonl` has questions of
  *   four articles of SQuAD's training split, `new-wiki.jsonl` those of
  *   every tenth article of SQuADShifts
@@ -38,7 +38,7 @@ const { values } = parseArgs({
 const SEED = 1;
 /** The least number of words of an excerpt is drawn between these. */
 const EXCERPT_WORDS = { least: 25, most: 60 };
-/** Words of an answer and of a paragraph, at most. All answers of a step are padded to its longest. */
+/** Words at most. All answers of a step are padded to its longest. */
 interface Limits {
   readonly answer: number;
   readonly paragraph: number;
