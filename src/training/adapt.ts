@@ -1,11 +1,9 @@
 /** Adapts a model to another corpus. Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6. */
 
 import { join } from "node:path";
-import { hasWeights } from "../checkpoints/open.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
-import { copyModel } from "../model/write-model.ts";
 import { ReAtt } from "../reatt.ts";
 import type { CutText } from "../retrieval/index/format/manifest.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -38,7 +36,7 @@ import {
 import { withModelFolder } from "./options/model-folder.ts";
 import { checkDecisions, findRun, removeCheckpoint } from "./run/checkpoint.ts";
 import type { TrainingEvent } from "./run/events.ts";
-import { readStartingModel, saveModel, startingParameters } from "./run/parameters.ts";
+import { readStartingModel, saveStart } from "./run/parameters.ts";
 import { decisionsOf, withSteps } from "./run/run.ts";
 import { runTraining } from "./run/run-training.ts";
 import type { TimeBudget } from "./run/time-budget.ts";
@@ -125,10 +123,7 @@ export async function* adapt(
   });
   const training = yield* runTraining(run, data, corpus, budget);
   if (!training.finished) return { plan, training };
-  if (training.failure && !training.monitor)
-    await ((await hasWeights(run.model))
-      ? copyModel(run.model, run.out)
-      : saveModel(run.out, run.config, await startingParameters(run), run.model));
+  if (training.failure && !training.monitor) await saveStart(run);
   run.signal?.throwIfAborted(); // the run can be stopped in its last step
   const seconds = (): number => (found?.seconds ?? 0) + (performance.now() - started) / 1000;
   const content = { plan, training, corpus, data: data.digest, seconds: seconds() };

@@ -24,10 +24,10 @@ import { saveModel } from "./parameters.ts";
 import {
   bestOf,
   DEPTH,
-  isBelow,
   type Measurement,
   type MeasurementRecord,
   measuresOf,
+  takesTokenWeights,
   writeRecords,
 } from "./records.ts";
 import { changesReading } from "./run.ts";
@@ -60,7 +60,7 @@ export async function* measure(state: RunState): AsyncGenerator<TrainingEvent> {
 }
 
 /**
- * Takes the token weights that come with the data, unless retrieval with them is clearly worse.
+ * Takes the token weights that come with the data if the examples allow it (`takesTokenWeights`).
  * This is then the first step of the run: it takes the place of an update by gradients.
  *
  * Real questions gain from them on most collections (docs/experiments/adaptation.md). Examples made
@@ -78,8 +78,7 @@ export async function* tryTokenWeights(state: RunState): AsyncGenerator<Training
   const weights = { ...parameters.get(TOKEN_WEIGHTS)!, value: await data.tokenWeights() };
   const weighed = new Map(parameters).set(TOKEN_WEIGHTS, weights);
   const measured = yield* measureParameters(state, set, weighed);
-  const { hybrid } = measured.measurement;
-  if (isBelow(measured.measurement, before) || isBelow(hybrid, before.hybrid)) return;
+  if (!takesTokenWeights(before, measured.measurement)) return;
   await engine.restart(new Map([...weighed].map(([name, { value }]) => [name, value])));
   state.step++;
   yield* addRecord(state, weighed, measured, true);
@@ -118,7 +117,7 @@ async function* addRecord(
 
 /** Measures `parameters` as a model, with an index of the passages. */
 async function* measureParameters(
-  { run, corpus }: RunState,
+  { run, corpus, records }: RunState,
   set: MeasuredSet,
   parameters: Parameters,
 ): AsyncGenerator<TrainingEvent, Measured> {
@@ -134,7 +133,7 @@ async function* measureParameters(
     async function* (model, index, indexSeconds) {
       const reading = !isDev && changesReading(run) ? await measureReading(model, set, signal) : [];
       const measurement: Measurement = {
-        ...(await measureRetrieval(model, index, set, signal)),
+        ...(await measureRetrieval(model, index, set, { tunes: records.length > 0, signal })),
         ...(reading.length > 0 && { reading }),
       };
       const answered = isDev ? set.questions : sampleQuestions(set.questions);
@@ -159,12 +158,15 @@ async function* measureParameters(
  * Searches with the model alone, and by hybrid search: as `hybridSearch` does, with the lambda that
  * the model stores unless another one is clearly better (`robustLambda`). k1 and b are those of the
  * model, or BM25's defaults: too few questions are measured to choose them too.
+ *
+ * @param options.tunes whether another lambda may be chosen. That of the given model stays, so that
+ *   a gain is one over the model as it was given.
  */
 async function measureRetrieval(
   model: ReAtt,
   index: TokenIndex,
   { questions, lexical, reports }: MeasuredSet,
-  signal: AbortSignal | undefined,
+  { tunes, signal }: { readonly tunes: boolean; readonly signal: AbortSignal | undefined },
 ): Promise<Measurement> {
   const texts = questions.map(({ question }) => question);
   const topK = Math.min(DEPTH, index.passageCount);
@@ -180,11 +182,14 @@ async function measureRetrieval(
     const union = await hybridScores(index, lexical, question, lists, { k1, b });
     unions.push({ union, relevant: await relevantAmong(questions[i]!, index, union.ordinals) });
   }
-  const lambda = robustLambda(
-    divide(unions, reports).choosing,
-    (ranking, { relevant }) => reciprocalRank(idsOf(ranking, lexical), (id) => relevant.has(id)),
-    model.config.hybrid?.lambda,
-  );
+  const stored = model.config.hybrid?.lambda;
+  const tuned = (): number =>
+    robustLambda(
+      divide(unions, reports).choosing,
+      (ranking, { relevant }) => reciprocalRank(idsOf(ranking, lexical), (id) => relevant.has(id)),
+      stored,
+    );
+  const lambda = tunes || stored === undefined ? tuned() : stored;
   const ranks = retrieved.map((hits, i) =>
     reciprocalRank(hits, (hit) => isRelevant(questions[i]!, hit)),
   );

@@ -1,12 +1,12 @@
 /** Parameters of a run: the first ones, and the model that is written of those it has. */
 
 import { hasWeights } from "../../checkpoints/open.ts";
-import { headLayer, type ModelConfig, withHead } from "../../model/config.ts";
+import { type HybridWeights, headLayer, type ModelConfig, withHead } from "../../model/config.ts";
 import { hasRetrievalHead, readConfig } from "../../model/config-file.ts";
 import { initialWeight, initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
 import { parameterTable, queryEncoderSources } from "../../model/parameter-names.ts";
-import { writeModel } from "../../model/write-model.ts";
+import { copyModel, writeModel } from "../../model/write-model.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
 import type { Run, StartingModel } from "./run.ts";
@@ -69,6 +69,20 @@ export async function saveModel(
 ): Promise<void> {
   const values = (name: string): Float32Array => parameters.get(name)!.value;
   await writeModel(folder, learnedConfig(config, parameters), values, { original, dtype: "F32" });
+}
+
+/**
+ * Writes the model that a run began with: byte for byte, unless the run itself made its weights or
+ * its kind of vectors.
+ *
+ * @param hybrid its weights of hybrid search, if it is not a copy
+ * @throws {InputError} if the disk refuses
+ */
+export async function saveStart(run: Run, hybrid?: HybridWeights): Promise<void> {
+  const { model, out, config, changesVectors } = run;
+  if (!changesVectors && (await hasWeights(model))) return copyModel(model, out);
+  const measured = hybrid ? { ...config, hybrid } : config;
+  await saveModel(out, measured, await startingParameters(run), model);
 }
 
 /** The configuration with the learned head and scale. */

@@ -81,8 +81,9 @@ export function measuresOf({ reciprocalRanks, exactMatch, f1 }: QuestionMeasures
  *
  * Else it is that of highest mean reciprocal rank, of equal ones the last, if it is clearly better
  * than the start, if hybrid search with it is not worse, and if it does not read clearly worse. The
- * start is the first record or the last that was taken. With d_i the gain of reciprocal rank of
- * question i, and n questions, clearly better means
+ * start is the first record or the last that was taken. Beside a taken start, it is also compared
+ * with the first record: it must not be clearly below that one, alone or in hybrid search. With d_i
+ * the gain of reciprocal rank of question i, and n questions, clearly better means
  *
  *     mean(d) > sd(d) / sqrt(n)
  *
@@ -98,10 +99,29 @@ export function bestOf<Record extends MeasurementRecord>(records: readonly Recor
   if (start.exactMatch)
     return later.reduce(better(["exactMatch", "recall@1", "f1"]), later[0] ?? start);
   return later
-    .filter((record) => gainOf(start, record) > 1 && !readsWorse(start, record))
-    .filter(({ hybrid }) => gainOf(start.hybrid, hybrid) >= 0)
+    .filter((record) => isGain(start, record) && !readsWorse(start, record))
+    .filter((record) => !isLoss(records[0]!, record))
     .reduce(better(["mrr"]), start);
 }
+
+/** Examples from which on one standard error is about a point of mean reciprocal rank. */
+const MANY = 100;
+
+/**
+ * Whether to take token weights that were counted. Of 100 examples or more: unless retrieval with
+ * them is clearly worse, since real questions gain more from them than examples made of documents.
+ * Fewer examples miss a loss of several points, so they have to show a gain, as for training.
+ */
+export const takesTokenWeights = (before: Measurement, weighed: Measurement): boolean =>
+  before.reciprocalRanks.length < MANY ? isGain(before, weighed) : !isLoss(before, weighed);
+
+/** Whether the model alone is clearly better, and hybrid search is not worse. */
+const isGain = (from: Measurement, to: Measurement): boolean =>
+  gainOf(from, to) > 1 && gainOf(from.hybrid, to.hybrid) >= 0;
+
+/** Whether the model alone, or hybrid search, is clearly worse. */
+const isLoss = (from: Measurement, to: Measurement): boolean =>
+  isBelow(to, from) || isBelow(to.hybrid, from.hybrid);
 
 /** Whether exact match fell by more than two standard errors. */
 const readsWorse = (start: Measurement, { reading }: Measurement): boolean =>

@@ -92,8 +92,12 @@ export interface RunLog extends AsyncDisposable {
     questions: readonly AskedQuestion[],
     bestStep: number,
   ): Promise<void>;
-  /** The questions that the report shows. */
-  samples(): readonly ReportSample[];
+  /**
+   * The questions that the report shows.
+   *
+   * @param keptStep of the saved model: what the given one answered is said once
+   */
+  samples(keptStep?: number): readonly ReportSample[];
   /** Flushes the log to the disk. */
   sync(): Promise<void>;
   /** Writes the report again and returns its path. */
@@ -116,6 +120,8 @@ export async function openRunLog(
 
   const append = (record: MetricsRecord): Promise<void> =>
     metrics.append({ ...record, seconds: seconds() });
+  const shownSamples = (kept: number | undefined): readonly ReportSample[] =>
+    kept === 0 ? samples.current().map(({ after, ...before }) => before) : samples.current();
   const report = async (status: string, end?: RunEnd): Promise<string> => {
     const file = join(run.out, "report.html");
     await writeReport(file, {
@@ -128,7 +134,7 @@ export async function openRunLog(
       terms: termsOf(objectivesOf(run.objective.objective, run.objective)),
       baseline,
       keptStep: end?.keptStep ?? best,
-      samples: samples.current(),
+      samples: shownSamples(end?.keptStep),
     });
     return file;
   };
@@ -148,7 +154,7 @@ export async function openRunLog(
       await append({ step, ...measures, ...hybridRecord(hybrid) });
       await report(`Evaluated after step ${step}.`);
     },
-    samples: () => samples.current(),
+    samples: shownSamples,
     sync: () => metrics.sync(),
     report,
     [Symbol.asyncDispose]: () => metrics[Symbol.asyncDispose](),

@@ -1,10 +1,8 @@
 /** The training loop: from a model, a corpus and training data to a model folder. */
 
 import { join } from "node:path";
-import { hasWeights } from "../../checkpoints/open.ts";
 import { modelTitle } from "../../hub/model-title.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
-import { copyModel } from "../../model/write-model.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
@@ -30,7 +28,7 @@ import { modelCandidates, withCurrentModel } from "./current-model.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
 import { measure, tryTokenWeights } from "./measure.ts";
 import { divide, type MeasuredSet, openMeasuredSet } from "./measured-set.ts";
-import { saveModel, startingParameters } from "./parameters.ts";
+import { saveModel, saveStart, startingParameters } from "./parameters.ts";
 import { bestOf, type MeasurementRecord, measuresOf, readRecords } from "./records.ts";
 import { changesReading, planOf, type Run } from "./run.ts";
 import { openRunLog, type RunDescription } from "./run-log.ts";
@@ -119,7 +117,8 @@ const SELECTIONS = {
     what: "held-out examples that choose",
     rule:
       "the highest mean reciprocal rank (MRR) among the steps that are better than the start by " +
-      "more than a standard error, and no worse in hybrid search, or else the start",
+      "more than a standard error, and no worse in hybrid search, or else the start; the start " +
+      "too, if the examples that report are clearly worse",
   },
 };
 
@@ -298,8 +297,7 @@ async function finalise(state: RunState): Promise<TrainingResult> {
     : undefined;
   const isOver = complete || failure !== undefined;
   // No gain: the model is the given one, not one that was read and written again.
-  if (isOver && outcome?.step === 0 && !run.changesVectors && (await hasWeights(run.model)))
-    await copyModel(run.model, run.out);
+  if (isOver && outcome?.step === 0) await saveStart(run, outcome.hybrid.weights);
   const end = outcome && {
     verdict: verdictOf({ monitor: outcome, step }),
     keptStep: outcome.step,
@@ -315,7 +313,7 @@ async function finalise(state: RunState): Promise<TrainingResult> {
     checkpoint: state.savedStep,
     before: first && measuresOf(first),
     after: first && records.length > 1 ? measuresOf(bestOf(records)) : undefined,
-    samples: log.samples(),
+    samples: log.samples(isOver ? outcome?.step : undefined),
     monitor: outcome,
   };
 }

@@ -57,9 +57,29 @@ export interface MonitorOutcome {
   readonly questions: number;
   /** Whether they chose the model too, since there were few. Then the gain is a little too high. */
   readonly choseToo: boolean;
+  /**
+   * What was chosen, and refused by these examples: the 95 % interval of the model alone, or of
+   * hybrid search, lies below 0. The given model is kept in its place.
+   */
+  readonly refused?: Refused | undefined;
+}
+
+/** A model that was chosen and is clearly worse than the given one. */
+export interface Refused {
+  /** The step of its weights. */
+  readonly step: number;
+  /** Whether it is the given model with counted token weights. Default: false. */
+  readonly taken?: boolean | undefined;
+  /** Its gain over the given model, alone. */
+  readonly gain: Gain;
+  /** The gain in hybrid search. */
+  readonly hybrid: Gain;
 }
 
 /**
+ * The outcome of the best model, or of the given one if the best is clearly worse in what the
+ * examples report.
+ *
  * @param bm25 the measures of BM25
  * @param changesReading whether the run trains what reads
  */
@@ -69,10 +89,11 @@ export function outcomeOf(
   changesReading: boolean,
 ): MonitorOutcome {
   const first = records[0]!;
-  const best = bestOf(records);
-  const [start, end] = [first, best].map(reportedRanks) as [ReportedRanks, ReportedRanks];
+  const refused = refusalOf(first, bestOf(records));
+  const kept = refused ? first : bestOf(records);
+  const [start, end] = [first, kept].map(reportedRanks) as [ReportedRanks, ReportedRanks];
   const of = (reciprocalRanks: readonly number[]): Measures => measuresOf({ reciprocalRanks });
-  const reading = changesReading ? readingOf(first, best) : "unchanged";
+  const reading = changesReading ? readingOf(first, kept) : "unchanged";
   return {
     before: of(start.reciprocalRanks),
     after: of(end.reciprocalRanks),
@@ -82,15 +103,26 @@ export function outcomeOf(
       before: of(start.hybrid),
       after: of(end.hybrid),
       gain: gainOf(start.hybrid, end.hybrid),
-      weights: best.hybrid.weights,
+      weights: kept.hybrid.weights,
     },
     ...(reading && { reading }),
-    step: best.step,
-    ...(best.taken && { taken: true }),
+    step: kept.step,
+    ...(kept.taken && { taken: true }),
     questions: start.reciprocalRanks.length,
     choseToo: first.reported === undefined,
+    ...(refused && { refused }),
   };
 }
+
+function refusalOf(first: MeasurementRecord, best: MeasurementRecord): Refused | undefined {
+  const [start, end] = [reportedRanks(first), reportedRanks(best)];
+  const gain = gainOf(start.reciprocalRanks, end.reciprocalRanks);
+  const hybrid = gainOf(start.hybrid, end.hybrid);
+  if (![gain, hybrid].some(isClearLoss)) return undefined;
+  return { step: best.step, ...(best.taken && { taken: true }), gain, hybrid };
+}
+
+const isClearLoss = ({ interval: [, high] }: Gain): boolean => high < 0;
 
 const reportedRanks = ({ reported, reciprocalRanks, hybrid }: MeasurementRecord): ReportedRanks =>
   reported ?? { reciprocalRanks, hybrid: hybrid.reciprocalRanks };
@@ -115,7 +147,7 @@ const SATURATED = 0.95;
 /**
  * What a run brought, in a line: `gain: R@1 25 → 41 of 100 held-out examples, MRR +9.0 points (95 %
  * interval +3.1 to +15.2)`, with hybrid search, BM25 and reading beside it. `no clear gain` if the
- * interval contains 0; or that the original model was kept.
+ * interval contains 0; or that the original model was kept, and what was refused.
  */
 export function verdictOf({
   monitor,
@@ -135,7 +167,8 @@ export function verdictOf({
       : "";
   if (step === 0) {
     const reason = trained === 0 ? "no time was left to train" : "no gain";
-    return `${reason}, model unchanged: R@1 ${found(before)} ${of}${saturated}`;
+    const kept = `${reason}, model unchanged: R@1 ${found(before)} ${of}`;
+    return `${kept}${monitor.refused ? refusalText(monitor.refused) : ""}${saturated}`;
   }
   const change = `R@1 ${found(before)} → ${found(after)} ${of}, MRR ${points(gain, "points", "95 % interval ")}`;
   const both = `hybrid ${found(hybrid.before)} → ${found(hybrid.after)}, ${points(hybrid.gain)}`;
@@ -143,8 +176,12 @@ export function verdictOf({
   return `${taken ? "no gain from training, token weights counted" : wordFor(gain)}: ${change}; ${beside}${saturated}`;
 }
 
-const wordFor = ({ interval: [low, high] }: Gain): string =>
-  low > 0 ? "gain" : high < 0 ? "loss" : "no clear gain";
+const refusalText = ({ step, taken, gain, hybrid }: Refused): string =>
+  `; ${taken ? "token weights" : `step ${step}`} refused: MRR ` +
+  `${points(gain, "points", "95 % interval ")}, hybrid ${points(hybrid)}`;
+
+/** A loss is not kept: see `Refused`. */
+const wordFor = ({ interval: [low] }: Gain): string => (low > 0 ? "gain" : "no clear gain");
 
 /** `+4.1 (−0.3 to +8.5)`, in points. */
 const points = ({ difference, interval }: Gain, unit = "", what = ""): string =>

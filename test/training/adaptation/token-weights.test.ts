@@ -1,6 +1,6 @@
 /** Token weights counted in a corpus, and the step of an adaptation that takes them. */
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -18,7 +18,12 @@ import type { RunState } from "../../../src/training/run/run-state.ts";
 import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
 import type { TinyChanges } from "../../support/tiny-model.ts";
-import { temporaryFolder, trainedStates, writeLexicalModel } from "../../support/training.ts";
+import {
+  temporaryFolder,
+  trainedStates,
+  writeLexicalModel,
+  writeLines,
+} from "../../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -35,10 +40,12 @@ async function run(options: Partial<AdaptOptions> & { model: string }) {
   const events: AdaptationEvent[] = [];
   const all = { ...LEAST, corpus, data, dev: data, out, ...options };
   const { verdict, training } = await finish(adapt(all), (event) => events.push(event));
-  const steps = events.flatMap((event) => (event.type === "evaluation" ? [event.step] : []));
+  const evaluations = events.filter((event) => event.type === "evaluation");
+  const steps = evaluations.map(({ step }) => step);
+  const lambdas = evaluations.map((event) => event.hybrid.weights.lambda);
   const config = await readConfig(out);
   const table = (await loadWeights(out, config)).get(TOKEN_WEIGHTS);
-  return { verdict, training, steps, config, table };
+  return { verdict, training, out, steps, lambdas, config, table };
 }
 
 const plain = await writeModel("plain", {});
@@ -81,10 +88,12 @@ test("a model of inner products, or of one vector, gets none", async () => {
 test("they are the first step of the run if retrieval is better with them", async () => {
   const worse = new Float32Array(counted.length).fill(-50);
   worse[tokenizer.encode("question: ", 1)[0]!] = 0; // only the prompt counts
-  const weighed = { similarity: "cosine", tokenWeights: true } as const;
+  const hybrid = { lambda: 1e6, k1: 0.9, b: 0.4 }; // which BM25 would correct
+  const weighed = { similarity: "cosine", tokenWeights: true, hybrid } as const;
   const { path } = await writeModel("worse", weighed, worse);
-  const { config, steps, table, training, verdict } = await run({ model: path, steps: 2 });
+  const { config, steps, lambdas, table, training, verdict } = await run({ model: path, steps: 2 });
   assert.equal(steps, [0, 1, 2]);
+  assert.is(lambdas[0], hybrid.lambda, "a gain is one over the model as it was given");
   assert.is(config.retrievalAttention.tokenWeights, true);
   assertNear(table!, counted, 1e-6);
   const { before, after } = training!.monitor!;
@@ -142,7 +151,7 @@ async function tryWeights(
   return { types, restarted, run };
 }
 
-test("they are left out if retrieval is clearly worse, and taken if it is about the same", async () => {
+test("few examples take them if retrieval gains, and leave them out if it is about the same", async () => {
   const prompt = new Float32Array(counted.length).fill(-50);
   prompt[tokenizer.encode("question: ", 1)[0]!] = 0; // only the prompt counts
   const bad = await tryWeights("bad", prompt, all(1));
@@ -150,17 +159,49 @@ test("they are left out if retrieval is clearly worse, and taken if it is about 
   assert.equal([bad.restarted.length, bad.run.step], [0, 0]);
   const worse = await tryWeights("worse hybrid", counted, all(0), all(2)); // more than can be
   assert.equal([worse.restarted.length, worse.run.step], [0, 0]);
-  const good = await tryWeights("good", counted, all(0));
-  const reached = good.run.records.at(-1)!.reciprocalRanks;
-  const worst = reached.indexOf(Math.min(...reached));
-  const same = await tryWeights("same", counted, reached.with(worst, 1)); // one question loses
-  for (const { types, restarted, run } of [good, same]) {
-    assert.ok(types.includes("evaluation"));
-    assert.equal([restarted.length, run.step], [1, 1]);
-    assert.equal(run.durations, DURATIONS); // this one reused the index
-    assert.equal([...restarted[0]!.get(TOKEN_WEIGHTS)!], [...counted]);
-    assert.is(run.records.at(-1)!.taken, true);
-  }
+  const { types, restarted, run } = await tryWeights("good", counted, all(0));
+  assert.ok(types.includes("evaluation"));
+  assert.equal([restarted.length, run.step], [1, 1]);
+  assert.equal(run.durations, DURATIONS); // this one reused the index
+  assert.equal([...restarted[0]!.get(TOKEN_WEIGHTS)!], [...counted]);
+  assert.is(run.records.at(-1)!.taken, true);
+  const same = await tryWeights("same", counted, run.records.at(-1)!.reciprocalRanks);
+  assert.equal([same.restarted.length, same.run.step], [0, 0]);
+});
+
+test("weights that the examples that report refuse leave the given model, byte for byte", async () => {
+  const names = PASSAGES.map(({ title }) => title);
+  // Passages with even numbers choose, and their names count only with the counted weights. Those
+  // with odd numbers report: their questions also have the name of another passage, twice.
+  const uneven = new Float32Array(counted.length);
+  for (const name of names.filter((_, i) => i % 2 === 0))
+    for (const id of tokenizer.encode(name)) uneven[id] = -50;
+  const questions = PASSAGES.flatMap(({ id, title }, i) => {
+    const words = i % 2 === 0 ? title : `${title} ${names[i - 1]} ${names[i - 1]}`;
+    return ["", "harbour", "train", "spring"].map((word) => ({
+      question: `${word} ${words}`,
+      answers: ["a king"],
+      passage_id: id,
+    }));
+  });
+  const dev = writeLines(join(folder.path, "sides.jsonl"), questions);
+  const weighed = { similarity: "cosine", tokenWeights: true } as const;
+  const { path } = await writeModel("uneven", weighed, uneven);
+  const { verdict, training, out } = await run({ model: path, dev, steps: 2 });
+  const { step, refused, questions: reported } = training!.monitor!;
+  assert.equal([step, reported, refused?.step, refused?.taken], [0, 24, 1, true]);
+  for (const name of ["model.safetensors", "config.json", "spiece.model"])
+    assert.ok(readFileSync(join(out, name)).equals(readFileSync(join(path, name))), name);
+  assert.match(
+    verdict!,
+    /^no gain, model unchanged: R@1 \d+ of 24 held-out examples; token weights refused: MRR −/,
+  );
+  for (const name of ["README.md", "report.html", "adaptation.json"])
+    assert.ok(readFileSync(join(out, name), "utf8").includes(verdict!), name);
+  assert.not(
+    training!.samples.some(({ after }) => after),
+    "the refused model is not shown",
+  );
 });
 
 test("they are not tried without a first measurement", async () => {

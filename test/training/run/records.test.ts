@@ -12,6 +12,7 @@ import {
   isBelow,
   type MeasurementRecord,
   measuresOf,
+  takesTokenWeights,
 } from "../../../src/training/run/records.ts";
 import { type MonitorOutcome, outcomeOf, verdictOf } from "../../../src/training/run/verdict.ts";
 import { naiveScores } from "../../retrieval/bm25/naive.ts";
@@ -78,11 +79,51 @@ test("a model with which hybrid search is worse is not kept", () => {
 });
 
 test("a model that was taken is the start of what follows", () => {
-  const taken = { ...record(1, all(0.4)), taken: true };
-  assert.is(bestOf([record(0, all(0.5)), taken]).step, 1);
-  assert.is(bestOf([record(0, all(0.5)), taken, record(5, all(0.45))]).step, 5);
-  assert.is(outcomeOf([record(0, all(0.5)), taken], { mrr: 0.6 }, false).taken, true);
-  assert.is(outcomeOf([taken, record(5, all(0.45))], { mrr: 0.6 }, false).taken, undefined);
+  const start = record(0, all(0.5));
+  const taken = { ...record(1, [...all(0.5, 18), 0.4, 0.4]), taken: true };
+  const better = record(5, [...all(0.5, 18), 0.45, 0.45]); // 1.5 standard errors above
+  assert.is(bestOf([start, taken]).step, 1);
+  assert.is(bestOf([start, taken, better]).step, 5);
+  assert.is(outcomeOf([start, taken], { mrr: 0.6 }, false).taken, true);
+  assert.is(outcomeOf([start, taken, better], { mrr: 0.6 }, false).taken, undefined);
+});
+
+test("a model that is clearly worse than the given one is not kept, even if it beats a taken one", () => {
+  // 40 questions, of which some fall from 1 to 0: 3 are 1.8 standard errors, 5 are 2.4
+  const hybrid = (falls: number) =>
+    ({ ...record(0, [...all(0, falls), ...all(1, 40 - falls)]) }).hybrid;
+  const given = record(0, all(0.5, 40));
+  const start = { ...given, hybrid: hybrid(0) };
+  const taken = { ...record(1, all(0.5, 40)), hybrid: hybrid(5), taken: true };
+  const trained = { ...record(5, all(0.9, 40)), hybrid: hybrid(5) };
+  assert.is(bestOf([start, taken, trained]).step, 1);
+  assert.is(
+    bestOf([start, { ...taken, hybrid: hybrid(3) }, { ...trained, hybrid: hybrid(3) }]).step,
+    5,
+  );
+});
+
+const weighed = (ranks: readonly number[], both: readonly number[]) => ({
+  ...record(0, ranks),
+  hybrid: record(0, both).hybrid,
+});
+
+test("of few examples, counted token weights need a gain", () => {
+  const start = weighed(all(0.5, 25), all(0.5, 25));
+  const won = [...all(1, 3), ...all(0.5, 22)]; // 1.8 standard errors
+  assert.not(takesTokenWeights(start, weighed(all(0.5, 25), all(0.5, 25))), "none");
+  assert.ok(takesTokenWeights(start, weighed(won, all(0.5, 25))));
+  assert.not(takesTokenWeights(start, weighed([1, ...all(0.5, 24)], all(0.5, 25))), "chance");
+  assert.not(takesTokenWeights(start, weighed(won, [0, ...all(0.5, 24)])), "worse hybrid search");
+});
+
+test("of many examples, counted token weights need not to be clearly worse", () => {
+  const start = weighed(all(0.5, 100), all(0.5, 100));
+  const lost = (count: number) => [...all(0, count), ...all(0.5, 100 - count)];
+  assert.ok(takesTokenWeights(start, start));
+  assert.ok(takesTokenWeights(start, weighed(lost(3), lost(3)))); // 1.7 standard errors
+  assert.not(takesTokenWeights(start, weighed(lost(6), lost(0)))); // 2.5
+  assert.not(takesTokenWeights(start, weighed(lost(0), lost(6))));
 });
 
 test("a model that reads clearly worse is not kept, however well it retrieves", () => {
@@ -136,6 +177,31 @@ test("the outcome has hybrid search before and after, with the weights of the ke
   const { hybrid } = outcomeOf(records, { mrr: 0.6 }, false);
   assert.equal([hybrid.before.mrr, hybrid.after.mrr, hybrid.weights.lambda], [0.5, 0.75, 2]);
   assert.equal(hybrid.gain, { difference: 0.25, interval: [0.25, 0.25] });
+});
+
+test("a clear loss of the examples that report gives the given model back", () => {
+  const reports = (step: number, rank: number, alone: number, both: number) => ({
+    ...record(step, all(rank)),
+    reported: { reciprocalRanks: all(alone), hybrid: all(both) },
+  });
+  for (const [alone, both] of [
+    [0.6, 0.4],
+    [0.4, 0.6],
+  ] as const) {
+    const outcome = outcomeOf([reports(0, 0.5, 0.5, 0.5), reports(5, 1, alone, both)], {}, false);
+    assert.is(outcome.step, 0);
+    assert.equal(outcome.after, outcome.before);
+    assert.equal(outcome.hybrid.after, outcome.hybrid.before);
+    assert.equal(outcome.gain, { difference: 0, interval: [0, 0] });
+    const { step, gain, hybrid } = outcome.refused!;
+    assertNear([step, gain.difference, hybrid.difference], [5, alone - 0.5, both - 0.5], 1e-12);
+  }
+  // 2 of 20 fall by 0.5, and one rises: the interval contains 0
+  const mixed = { ...reports(5, 1, 0.6, 0.5) };
+  const within = [...all(0, 2), 1, ...all(0.5, 17)];
+  const kept = { ...mixed, reported: { ...mixed.reported, hybrid: within } };
+  const outcome = outcomeOf([reports(0, 0.5, 0.5, 0.5), kept], {}, false);
+  assert.equal([outcome.step, outcome.refused], [5, undefined]);
 });
 
 test("the outcome says what became of reading", () => {
@@ -258,13 +324,28 @@ test("the verdict has the examples with the right passage first, and the interva
   );
 });
 
-test("the verdict is a gain or a loss only beyond chance", () => {
+test("the verdict is a gain only beyond chance", () => {
   const within = (low: number, high: number): string =>
     verdictOf({ monitor: { ...monitor, gain: { difference: 0, interval: [low, high] } }, step: 9 });
   assert.match(within(-0.01, 0.2), /^no clear gain: /);
   assert.match(within(0, 0.2), /^no clear gain: /);
   assert.match(within(0.01, 0.2), /^gain: /);
-  assert.match(within(-0.2, -0.01), /^loss: /);
+});
+
+test("the verdict says what was refused, and why", () => {
+  const refused = {
+    step: 60,
+    gain: { difference: 0.01, interval: [-0.02, 0.04] },
+    hybrid: { difference: -0.059, interval: [-0.121, -0.013] },
+  } as const;
+  const unchanged = { ...monitor, step: 0, refused };
+  assert.is(
+    verdictOf({ monitor: unchanged, step: 90 }),
+    "no gain, model unchanged: R@1 25 of 200 held-out examples; step 60 refused: " +
+      "MRR +1.0 points (95 % interval −2.0 to +4.0), hybrid −5.9 (−12.1 to −1.3)",
+  );
+  const counted = { ...unchanged, refused: { ...refused, step: 1, taken: true } };
+  assert.match(verdictOf({ monitor: counted, step: 90 }), /; token weights refused: MRR \+1\.0/);
 });
 
 test("the verdict says when the examples are too easy to show a gain", () => {
