@@ -31,7 +31,7 @@ const BY_TEXT: readonly (readonly [RegExp, Described])[] = [
     {
       code: "ERR_REATT_DISK_FULL",
       expected: "space on the disks of the nodes",
-      remedy: "free some, set the shards to READY, and run it again",
+      remedy: "free some, and run it again",
     },
   ],
   [

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
@@ -11,7 +12,7 @@ import {
   READER_KEY,
   type WeaviateServers,
 } from "../../support/weaviate-servers.ts";
-import { encodeText } from "../support.ts";
+import { encodeText, makePassages, rejects } from "../support.ts";
 import { storeConformance } from "./conformance.ts";
 import { importedInto, importing, type StoreServer, storeUse } from "./use.ts";
 
@@ -52,6 +53,34 @@ function weaviateTests(servers: WeaviateServers): void {
       ['passage "p2"', "its codes have changed"],
     ]);
     assert.is((await indexInfo(place)).passages, 49);
+  });
+
+  test("a node with a full disk keeps what it has, and takes more when there is space", async () => {
+    const place = await importedInto(server, 50);
+    const more = makePassages(60);
+    const adding = async (): Promise<void> => {
+      await using store = await connectStore(place);
+      await importPassages(store, more, { ...importing, isImport: false });
+    };
+    const restartWith = async (fullPercentage: string): Promise<void> => {
+      process.env.DISK_USE_READONLY_PERCENTAGE = fullPercentage;
+      await server.kill();
+      await server.start();
+      delete process.env.DISK_USE_READONLY_PERCENTAGE;
+    };
+    const isFull = async (): Promise<boolean> => {
+      const shards = await servers.rest("GET", `/schema/${classOf(place)}/shards`);
+      return (shards as { status: string }[]).every(({ status }) => status === "READONLY");
+    };
+    await restartWith("1");
+    while (!(await isFull())) await sleep(100);
+    await rejects(adding(), /expected space on the disks .*; free some, and run it again/);
+    await using index = await openIndex(place);
+    assert.is((await index.search(encodeText("w1 w2 w3"), { topK: 5 })).length, 5);
+    await restartWith("0"); // never
+    await adding();
+    assert.is((await indexInfo(place)).passages, 60);
+    assert.equal(await verifyIndex(place), []);
   });
 
   test("each fault is one line with its code", async () => {
