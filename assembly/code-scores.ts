@@ -16,11 +16,11 @@ const EIGHT: usize = 16;
  *
  *     sum_i max_j ratio_j (centroids[c_j][i] + sum_m tables[m][code_jm][i])
  *
- * With `likely`, over the keys that are likely to be the greatest for some token: the product with
- * the centroid is within a margin of the greatest one. Before the tables of a number of
- * subquantisers stands a row of margins.
+ * over the keys that are likely to be the greatest for some token: the product with the centroid is
+ * within a margin of the greatest one. Before the tables of a number of subquantisers stands a row
+ * of margins.
  *
- * All arguments but `lanes`, `passages`, `idBytes` and `likely` are addresses.
+ * All arguments but `lanes`, `passages` and `idBytes` are addresses.
  *
  * @param lanes question tokens in a row: 8, 16 or 24
  * @param codes of the keys of the passages: the centroid in `idBytes`, a byte for the ratio, and a
@@ -44,16 +44,15 @@ export function addSumsOfMaxima(
   starts: usize,
   ratios: usize,
   centroids: usize,
-  likely: bool,
 ): void {
   for (let passage: u32 = 0; passage < passages; passage++) {
     const first = codes + load<u32>(ranges);
     const end = codes + load<u32>(ranges, 4);
     if (lanes === 8)
-      addSum<u8>(first, end, sums, idBytes, subquantisers, starts, ratios, centroids, likely);
+      addSum<u8>(first, end, sums, idBytes, subquantisers, starts, ratios, centroids);
     else if (lanes === 16)
-      addSum<u16>(first, end, sums, idBytes, subquantisers, starts, ratios, centroids, likely);
-    else addSum<u32>(first, end, sums, idBytes, subquantisers, starts, ratios, centroids, likely);
+      addSum<u16>(first, end, sums, idBytes, subquantisers, starts, ratios, centroids);
+    else addSum<u32>(first, end, sums, idBytes, subquantisers, starts, ratios, centroids);
     ranges += 8;
     sums += 4;
   }
@@ -72,24 +71,22 @@ function addSum<Row>(
   starts: usize,
   ratios: usize,
   centroids: usize,
-  likely: bool,
 ): void {
   const row = bytesOf<Row>();
   let least0 = i16x8.splat(i16.MIN_VALUE);
   let least1 = least0;
   let least2 = least0;
-  if (likely)
-    for (let code = codes; code < end; ) {
-      const number: usize = idBytes === 2 ? load<u16>(code) : load<u32>(code);
-      const ratio = v128.load_splat<u16>(ratios + 2 * <usize>load<u8>(code + idBytes));
-      const centroid = centroids + number * row;
-      least0 = i16x8.max_s(least0, i16x8.q15mulr_sat_s(v128.load(centroid), ratio));
-      if (sizeof<Row>() >= 2)
-        least1 = i16x8.max_s(least1, i16x8.q15mulr_sat_s(v128.load(centroid, EIGHT), ratio));
-      if (sizeof<Row>() >= 4)
-        least2 = i16x8.max_s(least2, i16x8.q15mulr_sat_s(v128.load(centroid, 2 * EIGHT), ratio));
-      code += idBytes + 1 + load<u16>(subquantisers + 2 * number);
-    }
+  for (let code = codes; code < end; ) {
+    const number: usize = idBytes === 2 ? load<u16>(code) : load<u32>(code);
+    const ratio = v128.load_splat<u16>(ratios + 2 * <usize>load<u8>(code + idBytes));
+    const centroid = centroids + number * row;
+    least0 = i16x8.max_s(least0, i16x8.q15mulr_sat_s(v128.load(centroid), ratio));
+    if (sizeof<Row>() >= 2)
+      least1 = i16x8.max_s(least1, i16x8.q15mulr_sat_s(v128.load(centroid, EIGHT), ratio));
+    if (sizeof<Row>() >= 4)
+      least2 = i16x8.max_s(least2, i16x8.q15mulr_sat_s(v128.load(centroid, 2 * EIGHT), ratio));
+    code += idBytes + 1 + load<u16>(subquantisers + 2 * number);
+  }
   let greatest0 = i16x8.splat(i16.MIN_VALUE);
   let greatest1 = greatest0;
   let greatest2 = greatest0;

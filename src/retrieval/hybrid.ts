@@ -16,15 +16,17 @@ import { mean } from "../math/mean.ts";
 import type { HybridWeights } from "../model/config.ts";
 import type { HYBRID_OPTIONS } from "../options/library-options.ts";
 import type { Given } from "../options/option.ts";
-import type { Bm25, GivenParameters } from "./bm25/bm25.ts";
+import type { GivenParameters } from "./bm25/bm25.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
-import { type Ranking, ranked, TopK } from "./scoring/top-k.ts";
-import type { Candidates } from "./search/engine.ts";
+import { type Ranking, ranked } from "./scoring/top-k.ts";
 import type { IndexGeneration, RankingRequest } from "./search/generation.ts";
 import type { WordSearch } from "./search/word-search.ts";
 
 /** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
 export const MIN_CANDIDATES = 100;
+
+/** Passages that a first search by the model looks for, for each result. */
+const FEW_HITS = 2;
 
 /** A question in both forms. */
 export interface EncodedQuestion {
@@ -83,6 +85,11 @@ export interface HybridScores {
 /**
  * Returns for each question the `topK` best passages of the union of both searches. Each search
  * contributes its 100 best passages, or its `topK` best if that is more.
+ *
+ * An engine that chooses candidates looks for few passages first. What it leaves out has no higher
+ * retrieval score than the last that it finds, and no higher lexical score than the last of BM25.
+ * Only where such a passage can be in the result, it looks for all. A question has the same result
+ * alone as in a batch.
  */
 export async function hybridSearch(
   index: IndexGeneration,
@@ -90,132 +97,39 @@ export async function hybridSearch(
   questions: readonly EncodedQuestion[],
   { topK, accept, signal }: RankingRequest,
 ): Promise<Ranking[]> {
-  const ownWords = lexical ? undefined : index.words;
-  const bm25 = ownWords ? undefined : (lexical ?? (await cachedLexicalIndex(index, signal))).bm25;
-  const words: WordSearch = ownWords ?? bm25!;
+  const words: WordSearch =
+    lexical?.bm25 ?? index.words ?? (await cachedLexicalIndex(index, signal)).bm25;
   const depth = Math.max(MIN_CANDIDATES, topK);
-  const search = { topK: depth, accept, signal };
-  const [first] = questions;
-  // Threads share the questions of a batch, and a long result needs most of the exact scores.
-  if (bm25 && first && questions.length === 1 && topK <= depth / 4)
-    for (const hits of [topK, depth]) {
-      const request = { topK, hits, search, lambda, k1, b };
-      const ranking = await boundedSearch(index, bm25, first, request);
-      if (ranking) return [ranking];
-    }
-  const vectors = questions.map((question) => question.vectors);
-  const dense = await index.rankings(vectors, search);
+  const lists: Ranking[] = [];
+  for (const { text } of questions) lists.push(await words.rank(text, depth, { accept, k1, b }));
   const found: Ranking[] = [];
-  // One after the other: the keys of the passages of one question take some MB.
-  for (const [i, question] of questions.entries()) {
-    const lists = {
-      lexical: await words.rank(question.text, depth, { accept, k1, b }),
-      dense: dense[i]!,
-    };
-    const union = await hybridScores(index, words, question, lists, { k1, b });
-    found.push(combineScores(union, lambda, topK));
-    signal?.throwIfAborted();
+  let open = [...questions.keys()];
+  const few = index.findsFewFaster ? Math.min(depth, FEW_HITS * topK) : depth;
+  for (const hits of new Set([few, depth])) {
+    if (open.length === 0) break;
+    const denseLists = await index.rankingsAlso(
+      open.map((i) => questions[i]!.vectors),
+      open.map((i) => lists[i]!.ordinals),
+      { topK: hits, accept, signal },
+    );
+    const undecided: number[] = [];
+    for (const [place, i] of open.entries()) {
+      const [question, lexical, dense] = [questions[i]!, lists[i]!, denseLists[place]!];
+      const union = await hybridScores(index, words, question, { lexical, dense }, { k1, b });
+      found[i] = combineScores(union, lambda, topK);
+      const lastLexical = (lexical.scores[depth - 1] ?? 0) / termCount(words, question);
+      const leftOut = lastLexical + lambda * (dense.scores[hits - 1] ?? -Infinity);
+      if (leftOut >= (found[i].scores[topK - 1] ?? -Infinity)) undecided.push(i);
+      signal?.throwIfAborted();
+    }
+    open = undecided;
   }
   return found;
 }
 
-/** Passages that get an exact score at a time. */
-const EXACT_BATCH = 16;
-
-/**
- * The result of `hybridSearch` for one question with few exact scores: of the passages with the
- * highest upper bounds, until the next bound is below the last result. The search by the model
- * looks for `hits` passages. What it leaves out has no higher retrieval score than the last that it
- * found. What BM25 leaves out has no higher lexical score than its last passage.
- *
- * @returns undefined if the engine gives no bounds, or if they do not decide which passages a
- *   search by the model contributes, or that `hits` were enough
- */
-async function boundedSearch(
-  index: IndexGeneration,
-  bm25: Bm25,
-  question: EncodedQuestion,
-  request: BoundedRequest,
-): Promise<Ranking | undefined> {
-  const { hits, search, k1, b } = request;
-  const lexical = bm25.rank(question.text, search.topK, { accept: search.accept, k1, b });
-  return index.useCandidates(question.vectors, { ...search, topK: hits }, (candidates) =>
-    bestOfBoth(bm25, question, { lexical, candidates }, request),
-  );
-}
-
-async function bestOfBoth(
-  bm25: Bm25,
-  { text }: EncodedQuestion,
-  { lexical, candidates }: { readonly lexical: Ranking; readonly candidates: Candidates },
-  { topK, hits, search, lambda, k1, b }: BoundedRequest,
-): Promise<Ranking | undefined> {
-  const depth = search.topK;
-  const onlyDense = difference(candidates.ordinals, lexical.ordinals);
-  const terms = Math.max(1, bm25.analyser.terms(text).length);
-  const lexicalScores = new Map([
-    ...scoresOf(lexical),
-    ...scoresOf({ ordinals: onlyDense, scores: bm25.score(text, onlyDense, { k1, b }) }),
-  ]);
-  const combined = (lexical: number, dense: number): number => lexical / terms + lambda * dense;
-  const ofPassage = (ordinal: number, dense: number) =>
-    combined(lexicalScores.get(ordinal)!, dense);
-  const union = Uint32Array.of(...lexical.ordinals, ...onlyDense);
-  const estimates = new Map(
-    scoresOf({ ordinals: union, scores: await candidates.estimates(union) }),
-  );
-  const upper = new Map(
-    Array.from(estimates, ([ordinal, score]) => [
-      ordinal,
-      ofPassage(ordinal, score + candidates.error),
-    ]),
-  );
-  const { ranking, dense } = await bestByBounds(upper, candidates.exact, ofPassage, topK);
-  const found = Array.from(candidates.ordinals, (ordinal) => estimates.get(ordinal)!);
-  const leftOut = combined(lexical.scores[depth - 1] ?? 0, Math.min(...found) + candidates.error);
-  const isEnough = hits === depth || leftOut < (ranking.scores[topK - 1] ?? -Infinity);
-  const isContributed = (ordinal: number): boolean => {
-    const bound = dense.get(ordinal)! - candidates.error;
-    return found.filter((score) => score >= bound).length <= depth;
-  };
-  const isLexical = new Set(lexical.ordinals);
-  const isDecided = (ordinal: number) => isLexical.has(ordinal) || isContributed(ordinal);
-  return isEnough && ranking.ordinals.every(isDecided) ? ranking : undefined;
-}
-
-interface BoundedRequest extends GivenParameters {
-  readonly topK: number;
-  /** Passages that the search by the model looks for. */
-  readonly hits: number;
-  /** What each search contributes. */
-  readonly search: RankingRequest;
-  readonly lambda: number;
-}
-
-const scoresOf = ({ ordinals, scores }: Ranking): [ordinal: number, score: number][] =>
-  Array.from(ordinals, (ordinal, i) => [ordinal, scores[i]!]);
-
-/** The `topK` best by `combined`, and the exact retrieval scores that were computed for them. */
-async function bestByBounds(
-  upper: ReadonlyMap<number, number>,
-  exact: Candidates["exact"],
-  combined: (ordinal: number, dense: number) => number,
-  topK: number,
-): Promise<{ ranking: Ranking; dense: ReadonlyMap<number, number> }> {
-  const byBound = [...upper.keys()].sort((p, q) => upper.get(q)! - upper.get(p)!);
-  const best = new TopK(topK);
-  const dense = new Map<number, number>();
-  for (let from = 0; from < byBound.length; from += EXACT_BATCH) {
-    const last = best.take(topK).scores[topK - 1];
-    if (last !== undefined && upper.get(byBound[from]!)! < last) break;
-    const ordinals = Uint32Array.from(byBound.slice(from, from + EXACT_BATCH));
-    for (const [ordinal, score] of scoresOf({ ordinals, scores: await exact(ordinals) })) {
-      dense.set(ordinal, score);
-      best.push(ordinal, combined(ordinal, score));
-    }
-  }
-  return { ranking: best.take(topK), dense };
-}
+/** The number of index terms of a question, |q|. */
+const termCount = ({ analyser }: Pick<WordSearch, "analyser">, { text }: EncodedQuestion): number =>
+  Math.max(1, analyser.terms(text).length);
 
 /**
  * Joins the results of two searches for a question. Both scores of each passage are exact: the
@@ -224,14 +138,15 @@ async function bestByBounds(
 export async function hybridScores(
   index: Pick<IndexGeneration, "scores">,
   words: Pick<WordSearch, "score" | "analyser">,
-  { text, vectors }: EncodedQuestion,
+  question: EncodedQuestion,
   lists: { readonly lexical: Ranking; readonly dense: Ranking },
   parameters?: GivenParameters,
 ): Promise<HybridScores> {
+  const { text, vectors } = question;
   const { lexical, dense } = lists;
   const onlyLexical = difference(lexical.ordinals, dense.ordinals);
   const onlyDense = difference(dense.ordinals, lexical.ordinals);
-  const otherDense = await index.scores(vectors, onlyLexical);
+  const otherDense = onlyLexical.length > 0 ? await index.scores(vectors, onlyLexical) : [];
   const otherLexical = await words.score(text, onlyDense, parameters);
   const known = new Map<number, number>();
   for (const [i, ordinal] of dense.ordinals.entries()) known.set(ordinal, dense.scores[i]!);
@@ -242,7 +157,7 @@ export async function hybridScores(
   const wordScores = new Float64Array(ordinals.length);
   wordScores.set(lexical.scores);
   wordScores.set(otherLexical, lexical.scores.length);
-  const terms = Math.max(1, words.analyser.terms(text).length);
+  const terms = termCount(words, question);
   return {
     ordinals,
     lexical: wordScores.map((score) => score / terms),

@@ -12,7 +12,6 @@ import {
   tuneLambda,
 } from "../../src/retrieval/hybrid.ts";
 import { type Ranking, ranked } from "../../src/retrieval/scoring/top-k.ts";
-import type { Candidates } from "../../src/retrieval/search/engine.ts";
 import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 
 import { termsOf } from "../../src/text/terms.ts";
@@ -79,33 +78,30 @@ test("a union can have more passages than a call can have arguments", async () =
   );
 });
 
-/** An index and a BM25 of given scores; the scores of candidates have an error. */
-function withScores(lexical: readonly number[], dense: readonly number[]) {
+/**
+ * An index and a BM25 of given scores. `requests` has what the index looked for: hits, and the
+ * number of questions.
+ */
+function withScores(lexical: readonly number[], dense: readonly number[], findsFewFaster: boolean) {
   const best = (scores: readonly number[], count: number) =>
     ranked({ ordinals: Uint32Array.from(scores.keys()), scores: Float64Array.from(scores) }, count);
   const at = (scores: readonly number[], ordinals: Uint32Array) =>
     Float64Array.from(ordinals, (ordinal) => scores[ordinal]!);
-  const error = 0.01;
-  const requests: number[] = [];
-  const index = {
-    async useCandidates(
-      _: Float32Array,
-      { topK }: { topK: number },
-      use: (candidates: Candidates) => Promise<unknown>,
-    ) {
-      requests.push(topK);
-      const { ordinals } = best(dense, Math.ceil(1.25 * topK));
-      return use({
-        ordinals,
-        error,
-        estimates: async (some) =>
-          at(dense, some).map((score) => score + error * Math.sin(1e4 * score)),
-        exact: async (some) => at(dense, some),
+  const requests: [hits: number, questions: number][] = [];
+  const index: Pick<IndexGeneration, "findsFewFaster" | "rankingsAlso" | "words" | "scores"> = {
+    findsFewFaster,
+    async rankingsAlso(questions, also, { topK }) {
+      requests.push([topK, questions.length]);
+      const few = best(dense, topK);
+      return questions.map((_, i) => {
+        const ordinals = Uint32Array.from(new Set([...few.ordinals, ...also[i]!]));
+        return ranked({ ordinals, scores: at(dense, ordinals) });
       });
     },
-    rankings: async (questions: readonly unknown[], { topK }: { topK: number }) =>
-      questions.map(() => best(dense, topK)),
-    scores: async (_: Float32Array, ordinals: Uint32Array) => at(dense, ordinals),
+    words: undefined,
+    async scores() {
+      throw new Error("all scores are known");
+    },
   };
   const bm25 = {
     analyser: { languages: [], terms: termsOf },
@@ -114,7 +110,7 @@ function withScores(lexical: readonly number[], dense: readonly number[]) {
   };
   const search = (questions: number, topK: number) =>
     hybridSearch(
-      index as unknown as IndexGeneration,
+      index as IndexGeneration,
       { lambda: 1, lexical: { bm25 } as unknown as LexicalIndex },
       Array.from({ length: questions }, () => ({ text: "lion", vectors: Float32Array.of(1) })),
       { topK },
@@ -122,7 +118,7 @@ function withScores(lexical: readonly number[], dense: readonly number[]) {
   return { search, requests };
 }
 
-test("a question alone, with few exact scores, has the result of the whole union", async () => {
+test("a search for few hits has the result of the whole union, alone and in a batch", async () => {
   const scores = fc.array(fc.double({ min: 0, max: 3, noNaN: true }), {
     minLength: 300,
     maxLength: 300,
@@ -130,37 +126,26 @@ test("a question alone, with few exact scores, has the result of the whole union
   const seen = { few: 0, again: 0 };
   await fc.assert(
     fc.asyncProperty(scores, scores, fc.integer({ min: 1, max: 25 }), async (a, b, topK) => {
-      const { search, requests } = withScores(a, b);
+      const { search, requests } = withScores(a, b, true);
       const [alone] = await search(1, topK);
       if (requests.length === 1) seen.few++;
       else seen.again++;
-      const [whole] = await search(2, topK); // a batch scores the whole union
+      const [whole] = await withScores(a, b, false).search(1, topK);
       assert.equal(alone, whole);
+      assert.equal(await search(2, topK), [whole, whole]);
+      assert.equal(
+        requests,
+        [
+          [2 * topK, 1],
+          [100, 1],
+          [2 * topK, 2],
+          [100, 2],
+        ].filter(([hits]) => requests.length === 4 || hits !== 100),
+      );
     }),
     { numRuns: 200, seed: 7 },
   );
   assert.ok(seen.few > 0 && seen.again > 0, JSON.stringify(seen));
-});
-
-test("questions are searched one after the other: each holds the keys of its passages", async () => {
-  let running = 0;
-  const scores = async (_: Float32Array, ordinals: Uint32Array) => {
-    assert.is(++running, 1);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-    running--;
-    return Float64Array.from(ordinals, () => 1);
-  };
-  const rankings = async (vectors: readonly Float32Array[]) => vectors.map(() => ranking({ b: 3 }));
-  const bm25 = {
-    analyser: { languages: [], terms: termsOf },
-    rank: () => ranking({ a: 12 }),
-    score: () => Float64Array.of(6),
-  };
-  const lexical = { bm25 } as unknown as LexicalIndex;
-  const index = { scores, rankings } as unknown as IndexGeneration;
-  const questions = Array.from({ length: 5 }, () => ({ text: "x", vectors: new Float32Array(2) }));
-  const found = await hybridSearch(index, { lambda: 1, lexical }, questions, { topK: 1 });
-  assert.equal(found, Array(5).fill(ranking({ a: 13 })));
 });
 
 test("the BM25 score is divided by the terms of the question, without stop words", async () => {

@@ -18,9 +18,8 @@ import { openMatMul } from "../scoring/matmul.ts";
 import { type Ranking, TopK } from "../scoring/top-k.ts";
 import { CandidateFinder } from "./candidates.ts";
 import { CodeScorer } from "./code-scores.ts";
-import type { Candidates, SearchEngine, SearchRequest } from "./engine.ts";
-import { float32Error } from "./rescore.ts";
-import { exactCodeScores, rescoreCodes } from "./rescore-codes.ts";
+import { type CandidateEngine, type SearchAlso, type SearchRequest, searchesOf } from "./engine.ts";
+import { rescoreCodes } from "./rescore-codes.ts";
 
 export interface CentroidSearchOptions {
   /** Centroids whose lists a question token reads. */
@@ -45,55 +44,43 @@ export async function openCentroidSearch(
   store: CompressedStore,
   codebook: Codebook,
   { nprobe, candidatesPerHit }: CentroidSearchOptions,
-): Promise<SearchEngine> {
+): Promise<CandidateEngine> {
   // The products are a small part of the work. Other threads search other questions.
   const matmul = await openMatMul(store.dimension, 1);
   const idle: Workspace[] = []; // concurrent searches need one each
-  /**
-   * Chooses the passages that are scored exactly, by likely keys or by all, and does `work` with
-   * the scorer of codes.
-   */
-  const withCandidates = async <Result>(
+  const searchOne = async (
     question: Float32Array,
-    search: SearchRequest,
-    keys: "likely" | "all",
-    work: (candidates: Uint32Array, scorer: CodeScorer) => Promise<Result>,
-  ): Promise<Result> => {
+    also: Uint32Array,
+    { topK, accept }: SearchRequest,
+  ): Promise<Ranking> => {
     const products = await matmul.multiply(question, codebook.centroids);
-    const hits = Math.max(MIN_HITS, search.topK);
+    const hits = Math.max(MIN_HITS, topK);
     const scores = { data: products, questionTokens: question.length / store.dimension };
     const most = candidatesPerHit * hits;
     const counts = { nprobe, most, least: MIN_CANDIDATES_PER_HIT * hits };
     const { finder, scorer } = idle.pop() ?? openWorkspace(store, codebook);
-    const rounds = await finder.find(scores, counts, search.accept);
+    const rounds = await finder.find(scores, counts, accept);
     scorer.setQuestion(question, products);
     const scoreCodes = async (passages: Uint32Array): Promise<Float64Array> => {
       const allocate = (bytes: number) => scorer.allocate(passages.length, bytes);
-      const ranges = await store.codes(passages, allocate);
-      return keys === "all" ? scorer.scores(ranges) : scorer.likelyScores(ranges);
+      return scorer.likelyScores(await store.codes(passages, allocate));
     };
-    const result = await work(await bestOf(rounds, hits, scoreCodes), scorer);
+    const rescored = new Set([...(await bestOf(rounds, hits, scoreCodes)), ...also]);
+    const ordinals = Uint32Array.from(rescored).sort();
+    const found = await rescoreCodes(store, scorer, question, ordinals, topK, new Set(also));
     idle.push({ finder, scorer });
-    return result;
+    return found;
   };
-  const searchOne = (question: Float32Array, search: SearchRequest): Promise<Ranking> =>
-    withCandidates(question, search, "likely", (candidates, scorer) =>
-      rescoreCodes(store, scorer, question, candidates, search.topK),
-    );
+  const searchAlso: SearchAlso = async (questions, also, request) => {
+    const found: Ranking[] = [];
+    for (const [i, question] of questions.entries()) {
+      request.signal?.throwIfAborted();
+      found.push(await searchOne(question, also[i]!, request));
+    }
+    return found;
+  };
   return {
-    async search(questions, search) {
-      const found: Ranking[] = [];
-      for (const question of questions) {
-        search.signal?.throwIfAborted();
-        found.push(await searchOne(question, search));
-      }
-      return found;
-    },
-    useCandidates: (question, search, use) =>
-      // a bound of the scores of other passages needs the scores of all keys
-      withCandidates(question, search, "all", async (candidates, scorer) =>
-        use(candidatesOf(store, question, candidates, scorer)),
-      ),
+    ...searchesOf(searchAlso),
     keys: store,
     [Symbol.asyncDispose]: () => matmul[Symbol.asyncDispose](),
   };
@@ -113,7 +100,7 @@ const openWorkspace = (store: CompressedStore, codebook: Codebook): Workspace =>
 /** Passages whose codes are read together: some hundred kB. */
 const READ_BATCH = 256;
 
-/** The best candidates: as many as step 3 needs for `hits` hits, ascending by ordinal. */
+/** The best candidates: as many as step 3 needs for `hits` hits. */
 async function bestOf(
   rounds: readonly Uint32Array[],
   hits: number,
@@ -121,7 +108,7 @@ async function bestOf(
 ): Promise<Uint32Array> {
   const count = Math.ceil(RESCORED_PER_HIT * hits);
   const candidates = rounds.reduce((sum, { length }) => sum + length, 0);
-  if (candidates <= count) return Uint32Array.from(rounds.flatMap((round) => [...round])).sort();
+  if (candidates <= count) return Uint32Array.from(rounds.flatMap((round) => [...round]));
   const best = new TopK(count);
   let known = new Set<number>();
   for (const round of rounds) {
@@ -135,31 +122,5 @@ async function bestOf(
     if (found.length <= FEW_HITS * hits) break;
     known = new Set(ordinals);
   }
-  return best.take(count).ordinals.sort();
+  return best.take(count).ordinals;
 }
-
-/** Candidates whose estimates are the scores of their codes. */
-const candidatesOf = (
-  store: CompressedStore,
-  question: Float32Array,
-  ordinals: Uint32Array,
-  scorer: CodeScorer,
-): Candidates => ({
-  ordinals,
-  // an exact score is of decoded keys, which are rounded to float32
-  error: scorer.error + 2 * float32Error(question, store),
-  estimates: inOrder(async (some) =>
-    scorer.scores(await store.codes(some, (bytes) => scorer.allocate(some.length, bytes))),
-  ),
-  exact: inOrder((some) => exactCodeScores(store, scorer, question, some)),
-});
-
-/** Gives a function of ascending ordinals others, in any order. */
-const inOrder =
-  (scoresOf: (ascending: Uint32Array) => Promise<Float64Array>) =>
-  async (ordinals: Uint32Array): Promise<Float64Array> => {
-    const ascending = ordinals.slice().sort();
-    const scores = await scoresOf(ascending);
-    const places = new Map(Array.from(ascending, (ordinal, place) => [ordinal, place]));
-    return Float64Array.from(ordinals, (ordinal) => scores[places.get(ordinal)!]!);
-  };

@@ -45,7 +45,6 @@ interface Kernel {
     starts: number,
     ratios: number,
     centroids: number,
-    likely: boolean,
   ): void;
   findMaxima(
     lanes: Lanes,
@@ -123,7 +122,7 @@ interface PlacedCodewords {
 
 /** Keys of a passage that can be the best for a question token. */
 export interface Maxima {
-  /** As `scores`. */
+  /** The approximate scores of the passages: most are as `likelyScores`, some are higher. */
   readonly scores: Float64Array;
   /**
    * Calls `visit` for each such key of a passage, with its code, the first of a group of question
@@ -234,22 +233,11 @@ export class CodeScorer {
   }
 
   /**
-   * The approximate retrieval scores of passages whose codes were written to the memory for them.
-   * `ranges` are their places in it, [passages, 2].
-   */
-  scores(ranges: Uint32Array): Float64Array {
-    return this.#scores(ranges, false);
-  }
-
-  /**
-   * As `scores`, from the keys alone that are likely to be the best for some question token. Most
-   * scores are the same, some are lower.
+   * The approximate retrieval scores of passages whose codes were written to the memory for them,
+   * from the keys alone that are likely to be the best for some question token. `ranges` are their
+   * places in it, [passages, 2].
    */
   likelyScores(ranges: Uint32Array): Float64Array {
-    return this.#scores(ranges, true);
-  }
-
-  #scores(ranges: Uint32Array, likely: boolean): Float64Array {
     const { passages, sums } = this.#writeRanges(ranges);
     for (const { lanes, starts, rows } of this.#groups)
       this.#kernel.addSumsOfMaxima(
@@ -263,15 +251,14 @@ export class CodeScorer {
         starts,
         0,
         rows,
-        likely,
       );
     return this.#meansOf(sums, passages);
   }
 
   /**
-   * As `scores`, with the keys that can be the best for a question token by exact products, which
-   * differ from those of decoded keys by at most `rounding`. The keys are valid until the memory is
-   * written.
+   * As `likelyScores`, from all keys, with those that can be the best for a question token by exact
+   * products, which differ from those of decoded keys by at most `rounding`. The keys are valid
+   * until the memory is written.
    */
   maxima(ranges: Uint32Array, rounding: number): Maxima {
     const { passages, sums } = this.#writeRanges(ranges);

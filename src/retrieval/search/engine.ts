@@ -10,23 +10,12 @@ export interface SearchRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Passages with scores that are not exact. */
-export interface Candidates {
-  /** Those of which a search returns the best, ascending. */
-  readonly ordinals: Uint32Array;
-  /** The exact score of a passage differs from its estimate by at most this. */
-  readonly error: number;
-  /** The estimates of passages, of any that are not deleted. */
-  estimates(ordinals: Uint32Array): Promise<Float64Array>;
-  /** Their exact scores. */
-  exact(ordinals: Uint32Array): Promise<Float64Array>;
-}
-
-export type UseCandidates = <Result>(
-  question: Float32Array,
+/** Searches for questions, each with passages of its own that it scores too. */
+export type SearchAlso = (
+  questions: readonly Float32Array[],
+  also: readonly Uint32Array[],
   request: SearchRequest,
-  use: (candidates: Candidates) => Promise<Result>,
-) => Promise<Result>;
+) => Promise<Ranking[]>;
 
 export interface SearchEngine extends AsyncDisposable {
   /**
@@ -35,10 +24,28 @@ export interface SearchEngine extends AsyncDisposable {
    */
   search(questions: readonly Float32Array[], request: SearchRequest): Promise<Ranking[]>;
   /**
-   * Calls `use` with the passages of which `search` returns the `topK` best: a hybrid search needs
-   * few exact scores. Left out by an engine whose exact scores cost little.
+   * As `search`, and each ranking has the accepted passages `also` of its question too. Left out by
+   * an engine whose search takes as long for few hits as for many.
    */
-  readonly useCandidates?: UseCandidates | undefined;
+  readonly searchAlso?: SearchAlso | undefined;
   /** The keys of the store, where the engine has some of them in memory. */
   readonly keys?: Keys | undefined;
 }
+
+/** An engine that chooses candidates: a search for few hits scores few passages. */
+export interface CandidateEngine extends SearchEngine {
+  readonly searchAlso: SearchAlso;
+}
+
+/** Both searches of an engine. */
+export const searchesOf = (
+  searchAlso: SearchAlso,
+): Pick<CandidateEngine, "search" | "searchAlso"> => ({
+  search: (questions, request) =>
+    searchAlso(
+      questions,
+      questions.map(() => new Uint32Array()),
+      request,
+    ),
+  searchAlso,
+});

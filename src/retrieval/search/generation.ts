@@ -18,10 +18,10 @@ import type { IndexHeader, Manifest } from "../index/format/manifest.ts";
 import type { PassageFields } from "../index/format/packed-passage.ts";
 import { packedTokens, unpackStates } from "../index/format/packed-states.ts";
 import type { PassageStore } from "../index/format/store.ts";
-import type { Ranking } from "../scoring/top-k.ts";
+import { type Ranking, ranked } from "../scoring/top-k.ts";
 import { createMatcher, type Matcher } from "../where/matcher.ts";
 import { type Where, whereSchema } from "../where/where.ts";
-import type { Candidates, SearchEngine } from "./engine.ts";
+import type { SearchEngine } from "./engine.ts";
 import {
   matchTokens,
   type PassageScorer,
@@ -199,19 +199,36 @@ export class IndexGeneration {
   }
 
   /**
-   * As `SearchEngine.useCandidates`, without checks; undefined if the engine has none.
+   * As `rankings`, and each has the accepted passages `also` of its question too.
    *
    * @internal
    */
-  async useCandidates<Result>(
-    question: Float32Array,
+  async rankingsAlso(
+    questions: readonly Float32Array[],
+    also: readonly Uint32Array[],
     { topK, accept, signal }: RankingRequest,
-    use: (candidates: Candidates) => Promise<Result>,
-  ): Promise<Result | undefined> {
-    const { useCandidates } = this.#engine;
-    if (!useCandidates || (accept && this.#fewAccepted(accept, topK))) return undefined;
-    const request = { topK, accept: accept ?? this.#alive, signal };
-    return useCandidates(this.#rotated(question), request, use);
+  ): Promise<readonly Ranking[]> {
+    const { searchAlso } = this.#engine;
+    if (searchAlso && !(accept && this.#fewAccepted(accept, topK))) {
+      const rotated = questions.map((question) => this.#rotated(question));
+      return searchAlso(rotated, also, { topK, accept: accept ?? this.#alive, signal });
+    }
+    const rankings = await this.rankings(questions, { topK, accept, signal });
+    const found: Ranking[] = [];
+    // One after the other: the keys of the passages of one question take some MB.
+    for (const [i, question] of questions.entries()) {
+      signal?.throwIfAborted();
+      const known = new Set(rankings[i]!.ordinals);
+      const ordinals = also[i]!.filter((ordinal) => !known.has(ordinal));
+      const scores = await this.scores(question, ordinals);
+      found.push(ranked(joined(rankings[i]!, { ordinals, scores })));
+    }
+    return found;
+  }
+
+  /** Whether a search for few passages takes less time than one for many. */
+  get findsFewFaster(): boolean {
+    return this.#engine.searchAlso !== undefined;
   }
 
   /**
@@ -394,3 +411,9 @@ function rowsOf(rows: Float32Array, positions: readonly number[], dimension: num
     copy.set(rows.subarray(at * dimension, (at + 1) * dimension), i * dimension);
   return copy;
 }
+
+/** Both rankings in one, unsorted. */
+const joined = (a: Ranking, b: Ranking): Ranking => ({
+  ordinals: Uint32Array.of(...a.ordinals, ...b.ordinals),
+  scores: Float64Array.of(...a.scores, ...b.scores),
+});

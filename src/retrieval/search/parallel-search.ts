@@ -13,7 +13,7 @@ import type { CompressedFiles } from "../index/format/segment.ts";
 import type { SharedMemory } from "../index/format/shared-blocks.ts";
 import type { Ranking } from "../scoring/top-k.ts";
 import type { CentroidSearchOptions } from "./centroid-search.ts";
-import type { SearchEngine, SearchRequest } from "./engine.ts";
+import { type CandidateEngine, type SearchAlso, type SearchRequest, searchesOf } from "./engine.ts";
 
 /** A compressed index, as threads give it to each other. */
 export interface SharedIndex {
@@ -30,6 +30,8 @@ export interface SharedIndex {
 /** Questions for all threads. */
 export interface SearchBatch {
   readonly questions: readonly Float32Array[];
+  /** For each question, passages that its ranking has besides the best. */
+  readonly also: readonly Uint32Array[];
   readonly topK: number;
   /** A bit for each passage. */
   readonly accepted: Uint8Array;
@@ -59,10 +61,10 @@ const STARTING_BATCH = 8;
  * the engine.
  */
 export function parallelSearch(
-  engine: SearchEngine,
+  engine: CandidateEngine,
   index: SharedIndex,
   threads: number = availableParallelism(),
-): SearchEngine {
+): CandidateEngine {
   const workers: SearchWorker[] = [];
   const ordinalCount = index.segments.reduce((sum, { passages }) => sum + passages, 0);
   const workersFor = (questions: number): SearchWorker[] => {
@@ -71,13 +73,13 @@ export function parallelSearch(
       while (workers.length < wanted) workers.push(start(index));
     return workers.slice(0, wanted);
   };
+  const searchAlso: SearchAlso = async (questions, also, request) => {
+    const serving = workersFor(questions.length);
+    if (serving.length === 0) return engine.searchAlso(questions, also, request);
+    return searchTogether(engine, serving, { questions, also }, request, ordinalCount);
+  };
   return {
-    async search(questions, request) {
-      const serving = workersFor(questions.length);
-      if (serving.length === 0) return engine.search(questions, request);
-      return searchTogether(engine, serving, questions, request, ordinalCount);
-    },
-    useCandidates: engine.useCandidates,
+    ...searchesOf(searchAlso),
     keys: engine.keys,
     async [Symbol.asyncDispose]() {
       await Promise.all(workers.map(end));
@@ -87,15 +89,16 @@ export function parallelSearch(
 }
 
 async function searchTogether(
-  engine: SearchEngine,
+  { searchAlso }: CandidateEngine,
   workers: readonly SearchWorker[],
-  questions: readonly Float32Array[],
+  { questions, also }: Pick<SearchBatch, "questions" | "also">,
   request: SearchRequest,
   ordinalCount: number,
 ): Promise<Ranking[]> {
   const { topK, accept, signal } = request;
   const batch: SearchBatch = {
     questions,
+    also,
     topK,
     accepted: acceptedBits(accept, ordinalCount),
     next: new Int32Array(new SharedArrayBuffer(4)),
@@ -105,7 +108,7 @@ async function searchTogether(
   const found: Ranking[] = [];
   const searchHere = async (i: number): Promise<void> => {
     signal?.throwIfAborted();
-    found[i] = (await engine.search([questions[i]!], request))[0]!;
+    found[i] = (await searchAlso([questions[i]!], [also[i]!], request))[0]!;
   };
   try {
     for (const i of takeQuestions(questions.length, batch.next)) await searchHere(i);

@@ -14,8 +14,9 @@ import { float32Error } from "./rescore.ts";
 export type Codes = Pick<CompressedStore, "dimension" | "longestKey" | "codes" | "decode">;
 
 /**
- * The `topK` best of the passages `ordinals`, ascending, for the question of the scorer. A passage
- * whose score cannot be among them by its bounds gets no exact score.
+ * The `topK` best of the passages `ordinals`, ascending, for the question of the scorer, and those
+ * of them that are in `also`. Another passage whose score cannot be among the best by its bounds
+ * gets no exact score.
  */
 export async function rescoreCodes(
   store: Codes,
@@ -23,13 +24,17 @@ export async function rescoreCodes(
   question: Float32Array,
   ordinals: Uint32Array,
   topK: number,
+  also: ReadonlySet<number> = new Set(),
 ): Promise<Ranking> {
   const { maxima, error } = await maximaOf(store, scorer, question, ordinals);
   const least = maxima.scores.toSorted().at(-topK) ?? -Infinity;
   // the last hit has an exact score of at least `least - error`
-  const chosen = [...ordinals.keys()].filter((i) => maxima.scores[i]! >= least - 2 * error);
+  const isChosen = (i: number) => maxima.scores[i]! >= least - 2 * error || also.has(ordinals[i]!);
+  const chosen = [...ordinals.keys()].filter(isChosen);
   const scores = exactScoresOf(store, question, maxima, chosen);
-  return ranked({ ordinals: Uint32Array.from(chosen, (i) => ordinals[i]!), scores }, topK);
+  const all = ranked({ ordinals: Uint32Array.from(chosen, (i) => ordinals[i]!), scores });
+  const isFound = (_: number, rank: number) => rank < topK || also.has(all.ordinals[rank]!);
+  return { ordinals: all.ordinals.filter(isFound), scores: all.scores.filter(isFound) };
 }
 
 /** The exact scores of the passages `ordinals`, ascending, for the question of the scorer. */

@@ -21,12 +21,12 @@ parentPort!.on("message", async (task: SearchTask | undefined) => {
     await engine[Symbol.asyncDispose]();
     return parentPort!.close();
   }
-  const { questions, topK, accepted, next } = task;
+  const { questions, also, topK, accepted, next } = task;
   const accept = (ordinal: number) => isAccepted(accepted, ordinal);
   const found: Ranking[] = [];
   try {
     for (const i of takeQuestions(questions.length, next))
-      found[i] = (await engine.search([questions[i]!], { topK, accept }))[0]!;
+      found[i] = (await engine.searchAlso([questions[i]!], [also[i]!], { topK, accept }))[0]!;
   } catch {
     // the main thread searches the question again, which gives the caller the error itself
   }

@@ -5,7 +5,7 @@ import { openKeyDecoder } from "../../../src/retrieval/codec/key-decoder.ts";
 import type { CompressedStore } from "../../../src/retrieval/index/format/compressed-store.ts";
 import { encodeList } from "../../../src/retrieval/index/format/lists.ts";
 import { openCentroidSearch } from "../../../src/retrieval/search/centroid-search.ts";
-import { copyTo, naiveSearch, noise } from "../support.ts";
+import { copyTo, listed, naiveSearch, noise } from "../support.ts";
 
 const DIMENSION = 8;
 const PASSAGES = 2000;
@@ -105,24 +105,20 @@ test("estimates that say nothing leave all candidates to be scored", async () =>
   assert.is(read, PASSAGES + RESCORED);
 });
 
-test("candidates have exact scores within their error, as other passages", async () => {
+test("a ranking has exact scores of given passages too, each passage once", async () => {
   const { store, engine } = await openSearch(200, 1e-3);
   await using _ = engine;
-  const [hits] = await engine.search([QUESTION], REQUEST);
   const keys = await Promise.all(Array.from({ length: PASSAGES }, (_, p) => store.keys(p)));
   const all = naiveSearch(QUESTION, keys, PASSAGES, DIMENSION);
-  const exactly = new Map(all.map(({ ordinal, score }) => [ordinal, score]));
-  await engine.useCandidates!(QUESTION, REQUEST, async (candidates) => {
-    assert.is(candidates.ordinals.length, RESCORED);
-    for (const ordinal of hits!.ordinals) assert.ok(candidates.ordinals.includes(ordinal));
-    const some = Uint32Array.of(1_999, 3, ...hits!.ordinals);
-    for (const [i, score] of (await candidates.estimates(some)).entries())
-      assert.ok(Math.abs(score - exactly.get(some[i]!)!) <= candidates.error);
-    assert.equal(
-      [...(await candidates.exact(some))],
-      Array.from(some, (ordinal) => exactly.get(ordinal)!),
-    );
-  });
+  const worst = all.slice(-3).map(({ ordinal }) => ordinal);
+  const also = Uint32Array.of(worst[1]!, all[0]!.ordinal, worst[2]!, worst[0]!);
+  const [found, none] = await engine.searchAlso(
+    [QUESTION, QUESTION],
+    [also, Uint32Array.of()],
+    REQUEST,
+  );
+  assert.equal(listed(found!), [...all.slice(0, HITS), ...all.slice(-3)]);
+  assert.equal(listed(none!), all.slice(0, HITS));
 });
 
 test.run();

@@ -24,7 +24,7 @@ const centroidProducts = (question: Float32Array, { centroids }: Codebook): Floa
 /** The score of one passage. */
 function scoreCodes(scorer: CodeScorer, codes: Uint8Array): number {
   scorer.allocate(1, codes.length).set(codes);
-  return scorer.scores(Uint32Array.of(0, codes.length))[0]!;
+  return scorer.maxima(Uint32Array.of(0, codes.length), 0).scores[0]!;
 }
 
 const scoreOf = (question: Float32Array, keys: Float32Array) =>
@@ -101,7 +101,7 @@ for (const centroids of [1, 64])
         [long, centroids === 1],
       ] as const) {
         scorer.allocate(100, codes.length).set(codes);
-        const [some, every] = [scorer.likelyScores(passages), scorer.scores(passages)];
+        const [some, every] = [scorer.likelyScores(passages), scorer.maxima(passages, 0).scores];
         for (const [p, score] of some.entries()) {
           if (all) assert.is(score, every[p]!); // a key alone, or no centroid better than another
           assert.ok(score <= every[p]!);
@@ -146,7 +146,7 @@ test("passages lie anywhere in the memory", async () => {
     memory.set(passage, start);
     return [start, start + passage.length];
   });
-  assert.equal([...scorer.scores(Uint32Array.from(ranges))], expected);
+  assert.equal([...scorer.maxima(Uint32Array.from(ranges), 0).scores], expected);
 });
 
 test.run();

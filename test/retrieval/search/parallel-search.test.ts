@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
+import { hybridSearch } from "../../../src/retrieval/hybrid.ts";
 import { segmentPath } from "../../../src/retrieval/index/format/manifest.ts";
 import { addPassages } from "../../../src/retrieval/index/maintain/update.ts";
 import { deletePassages } from "../../../src/retrieval/maintain.ts";
 import { type OpenOptions, openIndex } from "../../../src/retrieval/open-index.ts";
+import type { Ranking } from "../../../src/retrieval/scoring/top-k.ts";
 import type { SearchOptions } from "../../../src/retrieval/search/generation.ts";
 import {
   build,
@@ -57,6 +59,29 @@ test("a batch on several threads has the hits of each question alone, bit for bi
         assert.equal(both, [expected, expected]);
       }
   }
+});
+
+test("a hybrid batch has the hits of each question alone, with any memory", async () => {
+  await using directory = await temporary();
+  await buildTwoSegments(directory.path);
+  const texts = QUESTIONS.map((_, i) => `w${i} w${(5 * i) % 50} w${(11 * i + 2) % 50}`);
+  const questions = QUESTIONS.map((vectors, i) => ({ text: texts[i]!, vectors }));
+  const found: Ranking[][] = [];
+  for (const [memoryLimit, threads] of [
+    [2 ** 30, 1],
+    [100_000, 2], // for some of the blocks
+  ] as const) {
+    await using index = await openParallel(directory.path, { memoryLimit, threads });
+    await index.snapshot(async (generation) => {
+      const search = (some: typeof questions) =>
+        hybridSearch(generation, { lambda: 0.1 }, some, { topK: 6 });
+      const alone = [];
+      for (const question of questions) alone.push(...(await search([question])));
+      found.push(alone, await search(questions));
+    });
+  }
+  for (const other of found) assert.equal(other, found[0]);
+  assert.is(new Set(found[0]!.map(({ ordinals }) => `${ordinals}`)).size, QUESTIONS.length);
 });
 
 test("an error of a thread reaches the caller as that of one question does", async () => {
