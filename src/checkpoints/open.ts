@@ -8,10 +8,12 @@ import { excerpt } from "../io/excerpt.ts";
 import { parseJson } from "../io/parse-json.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { openSafetensors } from "./safetensors.ts";
-import { openTorch } from "./torch.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";
 
 type OpenFile = (path: string) => Promise<WeightFile>;
+
+/** Loads what reads zip archives only for a file of torch. */
+const openTorch: OpenFile = async (path) => (await import("./torch.ts")).openTorch(path);
 
 /** File names of Hugging Face weights, by priority. */
 const FORMATS: readonly (readonly [name: string, open: OpenFile])[] = [

@@ -1,6 +1,6 @@
 /** Progress on stderr: a bar on a terminal, a line every 10 seconds elsewhere. */
 
-import cliProgress from "cli-progress";
+import { createRequire } from "node:module";
 
 /** Time between two lines if stderr is not a terminal. */
 const LINE_INTERVAL_MS = 10_000;
@@ -92,6 +92,9 @@ interface Display {
 const UNKNOWN: Pace = { rate: "?", left: "?", note: "" };
 
 function createBar(unit: string, total: number): Display {
+  // loaded for a bar alone: most commands show none
+  const require = createRequire(import.meta.url);
+  const cliProgress: typeof import("cli-progress") = require("cli-progress");
   const bar = new cliProgress.SingleBar(
     {
       format: `{bar} {value}/{total} ${unit}, {rate}/s, {left} left{note}`,
