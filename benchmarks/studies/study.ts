@@ -10,6 +10,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "../../src/io/replace-file.ts";
+import { runFolder } from "../../src/training/run/run-folder.ts";
 
 export type Figures = Readonly<Record<string, number>>;
 
@@ -69,8 +70,7 @@ export async function runStudy(
     const seconds = (performance.now() - before) / 1000;
     const figures = await study.measure(row.options ? out : start, row);
     await replaceFile(file, (handle) => handle.writeFile(JSON.stringify({ ...figures, seconds })));
-    if (study.rows.every(({ after }) => after !== row))
-      await rm(out, { recursive: true, force: true });
+    if (study.rows.every(({ after }) => after !== row)) await removeRun(out);
     console.error(row.name, seed, JSON.stringify(figures));
   }
 }
@@ -117,7 +117,7 @@ async function train(options: Options, seed: number, out: string): Promise<void>
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   const text = JSON.stringify(Object.fromEntries(given.map(libraryOption)));
-  await rm(out, { recursive: true, force: true });
+  await removeRun(out);
   await writeFile(`${out}.json`, text);
   console.error(`reatt train --options ${out}.json # ${text}`);
   const program = ["--import", "tsx", "src/cli/main.ts", "train", "--json"];
@@ -125,6 +125,10 @@ async function train(options: Options, seed: number, out: string): Promise<void>
   const child = spawn(process.execPath, program, { stdio: ["ignore", "ignore", "inherit"] });
   const [code] = await once(child, "close");
   if (code !== 0) throw new Error(`reatt train ended with ${code}`);
+}
+
+async function removeRun(out: string): Promise<void> {
+  for (const folder of [out, runFolder(out)]) await rm(folder, { recursive: true, force: true });
 }
 
 function libraryOption([name, value]: [string, string]): [name: string, value: unknown] {

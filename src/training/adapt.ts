@@ -58,8 +58,9 @@ export type AdaptationEvent =
  * then, and writes nothing. Otherwise it trains (see `train`: log, report, checkpoints, `resume`)
  * and measures retrieval on held-out examples. Training ends early if a loss is not finite, or if
  * retrieval is clearly below its best in three measurements in a row. The model that retrieves best
- * is saved, which may be the original model. At the end it writes a model card, and an index of the
- * corpus to `out/index`, and deletes the checkpoint unless `keepCheckpoint` is set.
+ * is saved to `out`, which may be the original model, with a model card. Everything else is in
+ * `out.run`: an index of the corpus, the report, the log, what was made of the documents, and the
+ * checkpoint, which is deleted at the end unless `keepCheckpoint` is set.
  *
  * With `minutes`, it ends after that time: it measures how long steps and measurements take, and
  * corrects the number of steps while it runs. `{ out, resume: true }` continues a run.
@@ -109,7 +110,7 @@ export async function* adapt(
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
-  await createOutputDirectory(run.out);
+  await createOutputDirectory(run.folder);
   if (!found) await writeRecord(options);
   const examples = yield* adaptationData(run, corpus, inputs);
   const data = {
@@ -132,7 +133,7 @@ export async function* adapt(
   const verdict = verdictOf(training);
   const complete = { plan, training, ...indexed, verdict, seconds: seconds() };
   await writeRecord(options, complete);
-  if (!options.keepCheckpoint) await removeCheckpoint(run.out);
+  if (!options.keepCheckpoint) await removeCheckpoint(run.folder);
   return complete;
 }
 
@@ -186,10 +187,10 @@ function timeBudget(
  * index and keeps a complete one.
  */
 async function* indexAdapted(
-  { out, device: { provider }, resume, signal }: Adaptation,
+  { out, folder, device: { provider }, resume, signal }: Adaptation,
   corpus: Corpus,
 ): AsyncGenerator<ProgressEvent, Pick<AdaptationResult, "index" | "cut">> {
-  const directory = join(out, "index");
+  const directory = join(folder, "index");
   await using model = await ReAtt.load(out, { provider });
   if (resume && (await hasIndex(model, directory))) return { index: directory };
   yield { type: "stage", name: "indexing the corpus", total: corpus.size };

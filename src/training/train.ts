@@ -11,6 +11,7 @@ import { type TrainOptions, withDefaults } from "./options/train-options.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { readStartingModel } from "./run/parameters.ts";
 import { candidateSettings, resolveRun } from "./run/run.ts";
+import { checkFree, runFolder } from "./run/run-folder.ts";
 import { runTraining } from "./run/run-training.ts";
 
 /**
@@ -18,7 +19,7 @@ import { runTraining } from "./run/run-training.ts";
  *
  *     L = L_QA + alpha KL(P_tgt || P_ret)     (Eq. 3)
  *
- * and writes it to `options.out`, with a log, a report and checkpoints.
+ * and writes it to `options.out`. The log, the report and the checkpoints are in `options.out.run`.
  *
  * If `signal` aborts, the run saves a checkpoint and returns. After a crash there is the last
  * periodic checkpoint. `resume` continues a run. On the provider "cpu" a resumed run ends with the
@@ -52,6 +53,7 @@ import { runTraining } from "./run/run-training.ts";
 export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainingResult> {
   const located = yield* withModelFolder(given);
   const options = withDefaults(located);
+  await checkFree(options.out);
   yield { type: "stage", name: "reading the corpus" };
   await using corpus = await openCorpus(options.corpus, {
     signal: options.signal,
@@ -75,7 +77,7 @@ function diverged(failure: string, { folder, checkpoint }: TrainingResult): Inpu
   const saved =
     checkpoint === undefined
       ? "there is no checkpoint yet"
-      : `the checkpoint of step ${checkpoint} is in ${join(folder, "checkpoint")}`;
+      : `the checkpoint of step ${checkpoint} is in ${join(runFolder(folder), "checkpoint")}`;
   return new InputError({
     where: "training",
     expected: "a finite loss and gradient",

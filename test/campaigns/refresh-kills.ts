@@ -15,6 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { createRandom } from "../../src/math/random.ts";
 import { type MetricsRecord, readMetrics } from "../../src/training/report/metrics-log.ts";
+import { runFolder } from "../../src/training/run/run-folder.ts";
 import { compileScript } from "../retrieval/index/write/compile-script.ts";
 import { writeSmallRun } from "../support/training.ts";
 import { campaignFolder, Failed, runCampaign, type Tries } from "./campaign.ts";
@@ -97,7 +98,7 @@ async function kills(seed: number): Promise<Tries> {
     counts["runs to the end"]++;
     counts.swaps += now.swaps.length;
     await checkStaleness(out, now);
-    rmSync(out, { recursive: true });
+    for (const made of [out, runFolder(out)]) rmSync(made, { recursive: true });
     return true;
   }
 }
@@ -113,7 +114,7 @@ async function checkStaleness(out: string, { swaps }: Fixed): Promise<void> {
 }
 
 async function recorded(out: string): Promise<Fixed> {
-  const file = join(out, "checkpoint", "refreshes.json");
+  const file = join(runFolder(out), "checkpoint", "refreshes.json");
   const swaps: Swap[] = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
   const { step, snapshot } = swaps.at(-1) ?? { step: 0, snapshot: 0 };
   const last = Math.max(step, snapshot + REFRESH_STEPS); // the next search begins here or later
@@ -121,7 +122,7 @@ async function recorded(out: string): Promise<Fixed> {
 }
 
 async function lossesOf(out: string): Promise<MetricsRecord[]> {
-  const records = await readMetrics(join(out, "metrics.jsonl"));
+  const records = await readMetrics(join(runFolder(out), "metrics.jsonl"));
   return records
     .filter((record) => "nll" in record)
     .map((record) => ({ ...record, seconds: 0, questionsPerSecond: 0 }));
@@ -154,7 +155,9 @@ function searches(out: string): boolean {
   const ids = existsSync("/proc") ? readdirSync("/proc").filter((name) => /^\d+$/.test(name)) : [];
   return ids.some((id) => {
     try {
-      return readFileSync(`/proc/${id}/cmdline`, "utf8").includes(join(out, "checkpoint/refresh"));
+      return readFileSync(`/proc/${id}/cmdline`, "utf8").includes(
+        join(runFolder(out), "checkpoint/refresh"),
+      );
     } catch {
       return false; // it has ended
     }

@@ -17,6 +17,7 @@ import { createRandom } from "../../src/math/random.ts";
 import { adapt } from "../../src/training/adapt.ts";
 import type { AdaptOptions } from "../../src/training/options/adapt-options.ts";
 import { readMetrics } from "../../src/training/report/metrics-log.ts";
+import { runFolder } from "../../src/training/run/run-folder.ts";
 import { train } from "../../src/training/train.ts";
 import { compileScript } from "../retrieval/index/write/compile-script.ts";
 import { sameBytes } from "../retrieval/support.ts";
@@ -118,7 +119,7 @@ async function killedProcesses(
       while (await live(moment));
       counts.processes++;
       current.kills++;
-      if (!existsSync(join(current.out, "checkpoint", "checkpoint.json")))
+      if (!existsSync(join(runFolder(current.out), "checkpoint", "checkpoint.json")))
         counts["before the first checkpoint"]++;
     },
     close: async () => void (current.kills > 0 && (await live(Infinity))),
@@ -139,7 +140,7 @@ async function killedProcesses(
     current = nextRun();
     counts["processes to the end"]++;
     await compareRuns(out, wholes.get(name)!);
-    rmSync(out, { recursive: true });
+    for (const made of [out, runFolder(out)]) rmSync(made, { recursive: true });
     return true;
   }
 }
@@ -153,6 +154,11 @@ function shown(folder: string, path: string): string {
 }
 
 async function compareRuns(out: string, whole: string): Promise<void> {
+  await compareFolders(out, whole);
+  await compareFolders(runFolder(out), runFolder(whole));
+}
+
+async function compareFolders(out: string, whole: string): Promise<void> {
   const [files, expected] = [await comparedFiles(out), await comparedFiles(whole)];
   for (const path of new Set([...files.keys(), ...expected.keys()]))
     if (JSON.stringify(files.get(path)) !== JSON.stringify(expected.get(path)))

@@ -50,12 +50,12 @@ for (const [job, [args, options]] of Object.entries(JOBS)) {
     assert.is(code, 0, stderr);
     assert.match(
       stdout,
-      `Finished after step 2: ${at(job)}\nReport: ${at(job, "report.html")}\nIndex: ${at(job, "index")}`,
+      `Finished after step 2: ${at(job)}\nReport: ${at(`${job}.run`, "report.html")}\nIndex: ${at(`${job}.run`, "index")}`,
     );
     assert.match(stderr, /Plan: .* to a corpus of 12 passages/);
     assert.match(stderr, /1 x 2 steps of 2 questions with 2 passages each/);
     await using model = await ReAtt.load(at(job));
-    await using index = await model.openIndex(at(job, "index"));
+    await using index = await model.openIndex(at(`${job}.run`, "index"));
     assert.is(index.passageCount, PASSAGES.length);
     assert.is(
       (await model.answer("who opened the harbour of Oslo?", index, { topK: 2 })).passages.length,
@@ -98,7 +98,7 @@ test("the end is a verdict, and --out with --resume is a whole command", async (
     stdout,
     /\nVerdict: (?:gain: R@1 \d+ → \d+|no clear gain: R@1 \d+ → \d+|no gain, model unchanged: R@1 \d+) of 12 held-out examples/,
   );
-  assert.not.ok(existsSync(at("said", "checkpoint")));
+  assert.not.ok(existsSync(at("said.run", "checkpoint")));
   const again = await runCaptured(["adapt", "--out", at("said"), "--resume"]);
   assert.equal([again.code, again.stdout], [0, stdout]);
   const missing = await runCaptured(["adapt", "--out", at("nothing"), "--resume"]);

@@ -26,10 +26,10 @@ export const ALL = { wanted: 1_000, seed: 0 };
 
 /** Three candidates for each of many questions, read and with known passages, in a folder. */
 export const settingsIn = (
-  out: string,
+  folder: string,
   changes: Partial<CandidateSettings> = {},
 ): CandidateSettings => ({
   ...{ seed: 0, steps: 100, questions: 16, candidatesPerQuestion: 3, nullPassage: false },
-  ...{ maxPassageTokens: 512, learnsReading: true, learnsRelevance: true, out, resume: false },
+  ...{ maxPassageTokens: 512, learnsReading: true, learnsRelevance: true, folder, resume: false },
   ...changes,
 });

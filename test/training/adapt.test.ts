@@ -8,6 +8,7 @@ import { ReAtt } from "../../src/reatt.ts";
 import type { AdaptationEvent } from "../../src/training/adapt.ts";
 import { type AdaptationResult, adapt } from "../../src/training/adapt.ts";
 import type { AdaptOptions } from "../../src/training/options/adapt-options.ts";
+import { runFolder } from "../../src/training/run/run-folder.ts";
 import { finish, writeAdaptationFiles } from "../support/adaptation.ts";
 import { writeLexicalModel, writeLines } from "../support/training.ts";
 
@@ -74,14 +75,17 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
   assert.match(card, "| measure, % | BM25 | before | after | hybrid before | hybrid after |");
   assert.match(card, `| mrr | ${(100 * bm25.mrr!).toFixed(1)} | `);
   assert.match(card, `stores lambda ${hybrid!.weights.lambda}, `);
-  for (const page of [card, readFileSync(at("hybrid", "report.html"), "utf8")])
+  for (const page of [card, readFileSync(at("hybrid.run", "report.html"), "utf8")])
     assert.not.match(page, folder); // the folders of this machine
   assert.match(card, "| data | data.jsonl |");
+  const published = ["README.md", "config.json", "model.safetensors", "spiece.model"];
+  assert.equal(readdirSync(at("hybrid")).sort(), published);
+  assert.not.match(readFileSync(at("hybrid.run", "adaptation.json"), "utf8"), folder);
   assert.match(card, "base_model: model\nlicense: mit\nlanguage:\n  - en\n  - de\n---\n");
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   assert.match(card, new RegExp(`\\| made \\| \\d{4}-\\d\\d-\\d\\d by reatt ${version} \\|`));
   assert.match(card, /\| took \| \d+ min before the index, on \d+ x .*, Node \d/);
-  const report = readFileSync(at("hybrid", "report.html"), "utf8");
+  const report = readFileSync(at("hybrid.run", "report.html"), "utf8");
   assert.match(report, "hybrid R@1");
   assert.match(report, "Hybrid search: held-out examples");
 
@@ -110,8 +114,8 @@ test("a run whose retrieval stays below the start ends, and the original model i
     readFileSync(at("fallen", "README.md"), "utf8"),
     /after step \d+: retrieval fell in 3 measurements in a row; this is the model/,
   );
-  assert.ok(existsSync(at("fallen", "index")));
-  assert.not.ok(existsSync(at("fallen", "checkpoint")));
+  assert.ok(existsSync(at("fallen.run", "index")));
+  assert.not.ok(existsSync(at("fallen.run", "checkpoint")));
 });
 
 test("an interrupted and resumed run has the bits of an uninterrupted one", async () => {
@@ -127,7 +131,7 @@ test("an interrupted and resumed run has the bits of an uninterrupted one", asyn
     const whole = await finish(adapt({ ...kept, out: at(`whole-${stop}`) }));
     assert.equal(resumed.training!.monitor, whole.training!.monitor);
     const stateOf = (folder: string) =>
-      readFileSync(join(folder, "checkpoint", "state-000007.safetensors"));
+      readFileSync(join(runFolder(folder), "checkpoint", "state-000007.safetensors"));
     assert.ok(stateOf(out).equals(stateOf(at(`whole-${stop}`))), `stopped after ${stop}`);
   }
 });
@@ -166,6 +170,9 @@ test("a finished run is not begun again", async () => {
   assert.equal(JSON.parse(JSON.stringify(again)), JSON.parse(JSON.stringify(done)));
   assert.equal(events, []);
   assert.match(await refusal(options), /a folder without a run, got an adapted model/);
+  rmSync(at("complete.run"), { recursive: true });
+  assert.match(await refusal(options), /a folder without a model, got config.json/);
+  assert.match(await refusal({ ...options, resume: true }), /a folder without a model/);
 });
 
 test("a loss that is not finite ends the run with the best model, its card and its index", async () => {
@@ -183,13 +190,13 @@ test("a loss that is not finite ends the run with the best model, its card and i
     const { training, index } = await finish(adapt({ ...options, out: at(out) }));
     assert.ok(training!.finished && training!.step < 9, out);
     assert.ok(modelBytes(at(out)).equals(modelBytes(model)), out);
-    assert.is(index, at(out, "index"));
+    assert.is(index, at(`${out}.run`, "index"));
     await using kept = await ReAtt.load(at(out));
     await using opened = await kept.openIndex(index!);
     assert.is(opened.passageCount, 12);
     const card = readFileSync(at(out, "README.md"), "utf8");
     assert.match(card, /after step \d: a (loss|weight) of .* step \d; this is the model of step 0/);
-    assert.match(readFileSync(at(out, "report.html"), "utf8"), /Stopped after step \d: /);
+    assert.match(readFileSync(at(`${out}.run`, "report.html"), "utf8"), /Stopped after step \d: /);
   }
 });
 
@@ -210,7 +217,7 @@ test("what can't be used is one clear line", async () => {
     /expected spans, crops, titles, got "labels"/,
   );
   assert.match(await refusal({ weights: { spans: 0 } }), /a number above 0/);
-  assert.match(await refusal({ out: model }), /another folder than the model's/);
+  assert.match(await refusal({ out: model }), /a folder without a model, got config.json/);
   await finish(adapt({ model, corpus, out: at("run"), ...SMALL, steps: 1 }));
   assert.match(await refusal({ out: at("run") }), /a folder without a run, got an adapted model/);
   const empty = lines(["a", "b", "c"].map((_id) => ({ _id, text: "" })));
@@ -218,7 +225,8 @@ test("what can't be used is one clear line", async () => {
     await refusal({ corpus: empty }),
     /two passages or more with different texts, got no words in 3 passages/,
   );
-  assert.not.ok(existsSync(at("refused")), "nothing is written");
+  for (const name of ["refused", "refused.run"])
+    assert.not.ok(existsSync(at(name)), "nothing is written");
 });
 
 test.run();

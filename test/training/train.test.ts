@@ -12,6 +12,7 @@ import { loadWeights } from "../../src/model/load-weights.ts";
 import type { TrainOptions } from "../../src/training/options/train-options.ts";
 import { readMetrics } from "../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../src/training/run/events.ts";
+import { runFolder } from "../../src/training/run/run-folder.ts";
 import { train } from "../../src/training/train.ts";
 import { refused } from "../checkpoints/support.ts";
 import { moduleArguments } from "../support/node-program.ts";
@@ -34,12 +35,14 @@ async function finish(
 
 /** What a run has made that must not depend on whether it was interrupted. */
 async function outcome({ out }: TrainOptions) {
-  const checkpoint = JSON.parse(readFileSync(join(out, "checkpoint", "checkpoint.json"), "utf8"));
-  const records = await readMetrics(join(out, "metrics.jsonl"));
+  const checkpoint = JSON.parse(
+    readFileSync(join(runFolder(out), "checkpoint", "checkpoint.json"), "utf8"),
+  );
+  const records = await readMetrics(join(runFolder(out), "metrics.jsonl"));
   return {
     model: await loadWeights(out, await readConfig(out)),
     // parameters and moments of AdamW
-    state: readFileSync(join(out, "checkpoint", checkpoint.state)),
+    state: readFileSync(join(runFolder(out), "checkpoint", checkpoint.state)),
     checkpoint: { ...checkpoint, seconds: 0 },
     metrics: records.map((record) => ({ ...record, seconds: 0, questionsPerSecond: 0 })),
   };
@@ -56,7 +59,7 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
   assert.ok(samples!.length > 0);
   assert.equal(rest, {
     folder: options.out,
-    report: join(options.out, "report.html"),
+    report: join(runFolder(options.out), "report.html"),
     step: 4,
     finished: true,
     failure: undefined,
@@ -95,7 +98,7 @@ test("a run that is stopped after any step ends as if it had not been", async ()
     assert.is(stopped.finished, step === 4);
   }
   // what a process began to write when it was killed
-  const begun = join(resumed.out, "checkpoint", "state-000004.safetensors.new");
+  const begun = join(runFolder(resumed.out), "checkpoint", "state-000004.safetensors.new");
   writeFileSync(begun, "");
   assert.equal((await finish(resumed)).after, whole.after);
   assert.equal(await outcome(resumed), expected);
@@ -213,8 +216,11 @@ test("a loss that is not finite stops the run, naming the step and the checkpoin
   await finish({ ...later, signal: stop.signal }, (event) => {
     if (event.type === "step") stop.abort();
   });
-  await refused(finish(later), /at step 2; .*the checkpoint of step 1 is in .*later\/checkpoint/);
-  assert.ok(existsSync(join(later.out, "checkpoint", "state-000001.safetensors")));
+  await refused(
+    finish(later),
+    /at step 2; .*the checkpoint of step 1 is in .*later\.run\/checkpoint/,
+  );
+  assert.ok(existsSync(join(runFolder(later.out), "checkpoint", "state-000001.safetensors")));
 });
 
 test.run();

@@ -106,10 +106,10 @@ async function* madeExamples(
   { sources, documents }: AdaptationInputs,
   name: LabelFreeName,
 ): AsyncGenerator<ProgressEvent, readonly Example[]> {
-  const { model, out, resume, seed, signal } = run;
+  const { model, folder, resume, seed, signal } = run;
   const wanted = wantedExamples(run, sources, name);
   const identity = { corpus: corpus.digest, "number of examples": wanted, seed };
-  const file = join(out, `examples-${name}.jsonl`);
+  const file = join(folder, `examples-${name}.jsonl`);
   return yield* kept(
     { file, resume, noun: "examples", identity, item: madeExample },
     async function* () {

@@ -45,8 +45,7 @@ ${await inheritedFields(options.model)}---
 
 # ${basename(resolve(options.out))}
 
-A ReAtt model adapted to a corpus. ${plan.keepsIndex ? KEPT : plan.writesIndex ? INDEX : ""}
-The report of the training is \`report.html\`.
+A ReAtt model adapted to a corpus.${plan.keepsIndex ? KEPT : ""}
 
 ${table(
   ["", ""],
@@ -91,8 +90,7 @@ async function inheritedFields(model: string): Promise<string> {
 const withoutFolder = ([name, value]: [string, string]): [string, string] =>
   FILES.has(name) ? [name, basename(value)] : [name, value];
 
-const KEPT = "An index made with the base model is valid for it.";
-const INDEX = "Its index of that corpus is in `index`.";
+const KEPT = " An index made with the base model is valid for it.";
 
 const ending = ({ step, failure, monitor }: TrainingResult): string =>
   `after step ${step}${failure ? `: ${failure}` : ""}; ` +

@@ -19,6 +19,7 @@ import { readConfig } from "../../model/config-file.ts";
 import { splitChoices } from "../../options/document-options.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import type { StartOptions } from "../options/adapt-options.ts";
+import { runFolder } from "../run/run-folder.ts";
 
 /** The passages in the folder of the run. */
 const FILE = "passages.jsonl";
@@ -37,7 +38,8 @@ export async function* passagesOf(
   options: StartOptions,
 ): AsyncGenerator<DocumentsEvent, PassageSpool> {
   const { model, corpus, out, resume, dryRun, splitRecords } = options;
-  const file = join(out, FILE);
+  const folder = runFolder(out);
+  const file = join(folder, FILE);
   const unchanged = async () => {};
   const isWritten = await access(file).then(
     () => resume,
@@ -53,7 +55,7 @@ export async function* passagesOf(
     const [choices] = splitChoices(options);
     const given = { ...choices, maxPassageTokens, tokenizer, signal, ...reporters };
     if (dryRun) return spoolPassages(corpus, given);
-    await createOutputDirectory(out);
+    await createOutputDirectory(folder);
     await writePassages(file, readDocuments(corpus, given));
     return { file, isConverted: true, [Symbol.asyncDispose]: unchanged };
   });

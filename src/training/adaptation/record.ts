@@ -1,16 +1,17 @@
 /**
- * `adaptation.json` in the folder of an adapted model: the options of the run, so that it can be
- * resumed by its folder alone, and its result when it is complete.
+ * `adaptation.json` in the folder of a run: the options, so that the run can be resumed by its
+ * folder alone, and its result when it is complete.
  */
 
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { CutText } from "../../retrieval/index/format/manifest.ts";
 import { ADAPT_OPTIONS, type AdaptOptions, type AdaptRequest } from "../options/adapt-options.ts";
 import type { TrainingResult } from "../run/events.ts";
+import { checkFree, runFolder } from "../run/run-folder.ts";
 import type { AdaptationPlan } from "./plan.ts";
 
 export interface AdaptationRecord {
@@ -21,10 +22,7 @@ export interface AdaptationRecord {
 
 /** Options that say how to go on, and not what the run is. */
 const UNRECORDED: ReadonlySet<string> = new Set(["out", "resume", "dryRun"]);
-/**
- * Options that name files. They are recorded as absolute paths: a run can be resumed from another
- * folder.
- */
+/** Options that name files. Paths are recorded as seen from the folder of the run. */
 export const FILES: ReadonlySet<string> = new Set([
   "model",
   "corpus",
@@ -34,7 +32,7 @@ export const FILES: ReadonlySet<string> = new Set([
   "dev",
 ]);
 
-const fileOf = (out: string): string => join(out, "adaptation.json");
+const fileOf = (folder: string): string => join(folder, "adaptation.json");
 
 const description = z.object({
   format: z.literal("reatt-adaptation"),
@@ -51,28 +49,53 @@ export async function writeRecord(options: AdaptRequest, result?: AdaptationResu
   const values = Object.entries({ ...options }).filter(
     ([name, value]) => name in ADAPT_OPTIONS && !UNRECORDED.has(name) && value !== undefined,
   );
-  const recorded = values.map(([name, value]) => [
-    name,
-    FILES.has(name) ? resolve(String(value)) : value,
-  ]);
+  const folder = runFolder(options.out);
   const record = {
     format: "reatt-adaptation",
     version: 1,
-    options: Object.fromEntries(recorded),
-    result,
+    options: withFiles(Object.fromEntries(values), (file) => relative(folder, file)),
+    result: result && withPaths(result, (path) => relative(folder, path)),
   };
-  await replaceFile(fileOf(options.out), (handle) =>
+  await replaceFile(fileOf(folder), (handle) =>
     handle.writeFile(`${JSON.stringify(record, undefined, 2)}\n`),
   );
 }
 
-/** @throws {InputError} if the record is damaged */
+const withFiles = (
+  options: Readonly<Record<string, unknown>>,
+  change: (file: string) => string,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name,
+      FILES.has(name) ? change(String(value)) : value,
+    ]),
+  );
+
+function withPaths(result: AdaptationResult, change: (path: string) => string): AdaptationResult {
+  const { training, index } = result;
+  return {
+    ...result,
+    ...(training && {
+      training: { ...training, folder: change(training.folder), report: change(training.report) },
+    }),
+    ...(index !== undefined && { index: change(index) }),
+  };
+}
+
+/**
+ * @param out folder of the adapted model
+ * @throws {InputError} if the record is damaged
+ */
 export async function readRecord(out: string): Promise<AdaptationRecord | undefined> {
-  const file = fileOf(out);
+  const folder = runFolder(out);
+  const file = fileOf(folder);
+  const located = (path: string): string => (isAbsolute(path) ? path : join(folder, path));
   const text = await readFile(file, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   try {
-    return description.parse(JSON.parse(text));
+    const { options, result } = description.parse(JSON.parse(text));
+    return { options: withFiles(options, located), result: result && withPaths(result, located) };
   } catch (cause) {
     const problem = { where: file, expected: "the record of an adaptation", got: "another text" };
     throw new InputError({ ...problem, remedy: "adapt into another folder" }, { cause });
@@ -82,13 +105,15 @@ export async function readRecord(out: string): Promise<AdaptationRecord | undefi
 /**
  * The options of a run: those that were given, and those of its record if it is resumed.
  *
- * @throws {InputError} if the folder has a complete run that is not resumed
+ * @throws {InputError} if there is a complete run that is not resumed, or a model without its run
  */
 export async function recordedOptions(
   given: AdaptOptions,
 ): Promise<{ given: AdaptOptions; result?: AdaptationResult | undefined }> {
-  const record = typeof given?.out === "string" ? await readRecord(given.out) : undefined;
-  if (!record || given.dryRun) return { given };
+  if (typeof given?.out !== "string" || given.dryRun) return { given };
+  await checkFree(given.out);
+  const record = await readRecord(given.out);
+  if (!record) return { given };
   if (given.resume) {
     const named = Object.entries(given).filter(([, value]) => value !== undefined);
     const merged = { ...record.options, ...Object.fromEntries(named) } as AdaptOptions;

@@ -43,7 +43,7 @@ export interface CandidateSettings {
   /** Whether retrieval is trained with passages that are known to be relevant. */
   readonly learnsRelevance: boolean;
   /** Folder of the run. */
-  readonly out: string;
+  readonly folder: string;
   readonly resume: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -129,7 +129,7 @@ function drawExamples(
 
 /** The ids of the candidates [examples][count]. A resumed run reads the same. */
 async function* keptCandidates(
-  { out, resume, seed, signal }: CandidateSettings,
+  { folder, resume, seed, signal }: CandidateSettings,
   corpus: Corpus,
   name: string,
   examples: readonly Example[],
@@ -142,7 +142,7 @@ async function* keptCandidates(
     "training data": digestOf(examples),
   };
   const item = z.array(z.string()).length(count);
-  const file = { file: join(out, name), resume, noun: "candidates", identity, item };
+  const file = { file: join(folder, name), resume, noun: "candidates", identity, item };
   return yield* kept(file, async function* () {
     yield { type: "stage", name: "finding candidates", total: examples.length };
     const retriever = await open();

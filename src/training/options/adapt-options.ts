@@ -81,8 +81,8 @@ const ADAPT_FILES = {
     defaultText: "no limit",
   }),
   /**
-   * Index the corpus with the adapted model, to `out/index`. A part of the model that keeps the old
-   * index needs none. Default true.
+   * Index the corpus with the adapted model, to `out.run/index`. A part of the model that keeps the
+   * old index needs none. Default true.
    */
   index: option(flag().default(true), {
     help: "index the corpus with the adapted model",

@@ -40,9 +40,9 @@ export const RUN_FILES = {
     placeholder: "FILE.jsonl",
     card: false,
   }),
-  /** Folder of the trained model, the log, the report and the checkpoints. */
+  /** Folder of the trained model. The log, the report and the checkpoints are in `out.run`. */
   out: option(path(), {
-    help: "folder of the trained model, its log and its report",
+    help: "folder of the trained model; its report and the run are in DIR.run",
     placeholder: "DIR",
     card: false,
   }),

@@ -63,12 +63,12 @@ export async function openBackgroundRefresh(
   data: TrainingData,
   { saveSnapshot, resumed }: RefreshOptions,
 ): Promise<BackgroundRefresh> {
-  const { out } = run;
+  const { folder } = run;
   const { refreshSteps } = run.schedule;
   const { maxPassageTokens } = run.batch;
   const { provider } = run.device;
-  const file = join(out, "checkpoint", "refreshes.json");
-  const location = join(out, "checkpoint", "refresh");
+  const file = join(folder, "checkpoint", "refreshes.json");
+  const location = join(folder, "checkpoint", "refresh");
   const { file: corpusFile, digest } = corpus;
   const process = { location, maxPassageTokens, provider, corpus: { file: corpusFile, digest } };
   const swaps = resumed ? await readSwaps(file) : [];

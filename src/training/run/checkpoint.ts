@@ -25,6 +25,7 @@ import {
   preBatchTensors,
   restorePreBatch,
 } from "../gradient-cache/pre-batch.ts";
+import { runFolder } from "./run-folder.ts";
 import type { ScheduleChange } from "./schedule.ts";
 
 /** What must be equal for a run to continue: model, data, corpus and options, by name. */
@@ -138,12 +139,13 @@ export async function findCheckpoint(directory: string): Promise<RunCheckpoint |
 }
 
 /**
- * Finds the checkpoint of the run in a folder.
+ * Finds the checkpoint of the run.
  *
+ * @param out folder of its model
  * @throws {InputError} if there is one and the run is not to be resumed.
  */
 export async function findRun(out: string, resume: boolean): Promise<RunCheckpoint | undefined> {
-  const checkpoint = await findCheckpoint(join(out, "checkpoint"));
+  const checkpoint = await findCheckpoint(join(runFolder(out), "checkpoint"));
   if (!checkpoint || resume) return checkpoint;
   throw new InputError({
     code: "ERR_REATT_FOLDER_EXISTS",
@@ -184,9 +186,13 @@ export async function restoreCheckpoint(
   if (queue) await restorePreBatch(tensors, queue);
 }
 
-/** Removes the checkpoint of a finished run. */
-export async function removeCheckpoint(out: string): Promise<void> {
-  await rm(join(out, "checkpoint"), { recursive: true, force: true });
+/**
+ * Removes the checkpoint of a finished run.
+ *
+ * @param folder of the run
+ */
+export async function removeCheckpoint(folder: string): Promise<void> {
+  await rm(join(folder, "checkpoint"), { recursive: true, force: true });
 }
 
 /** Entries of a plan that are digests: their values mean nothing to a person. */

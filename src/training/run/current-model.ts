@@ -33,12 +33,12 @@ type Use<Event, Result> = (
 
 /** Saves `parameters` as a model beside the checkpoint, then does as `withIndexedModel`. */
 export async function* withCurrentModel<Event, Result>(
-  { out, model, config, batch, device, signal }: Run,
+  { folder, model, config, batch, device, signal }: Run,
   parameters: ReadonlyMap<string, ParameterState>,
   source: Corpus | readonly Passage[],
   use: Use<Event, Result>,
 ): AsyncGenerator<Event | ProgressEvent, Result> {
-  const location = join(out, "checkpoint", ...("file" in source ? [] : ["monitor"]));
+  const location = join(folder, "checkpoint", ...("file" in source ? [] : ["monitor"]));
   await saveModel(join(location, "model"), config, parameters, model);
   const { maxPassageTokens } = batch;
   const { provider } = device;

@@ -107,7 +107,7 @@ async function* addRecord(
   const best = isChoice && bestOf(records) === record;
   const { weights } = measurement.hybrid;
   if (best) await saveModel(run.out, { ...run.config, hybrid: weights }, parameters, run.model);
-  await writeRecords(run.out, records);
+  await writeRecords(run.folder, records);
   const measures = measuresOf(record);
   const hybrid = { weights, measures: measuresOf(measurement.hybrid) };
   const shown = best || measurement.exactMatch ? answered : [];

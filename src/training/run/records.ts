@@ -176,7 +176,7 @@ export function fallOf(records: readonly MeasurementRecord[]): string | undefine
     : undefined;
 }
 
-const fileOf = (out: string): string => join(out, "checkpoint", "measurements.json");
+const fileOf = (folder: string): string => join(folder, "checkpoint", "measurements.json");
 const numbers = z.array(z.number());
 const weights = z.object({ lambda: z.number(), k1: z.number(), b: z.number() });
 /** Its order is that of a record, so a resumed run writes the bytes of one that was not stopped. */
@@ -195,14 +195,14 @@ const description = z.array(
 
 /** Saves the records for a resumed run. */
 export async function writeRecords(
-  out: string,
+  folder: string,
   records: readonly MeasurementRecord[],
 ): Promise<void> {
-  await replaceFile(fileOf(out), (handle) => handle.writeFile(JSON.stringify(records)));
+  await replaceFile(fileOf(folder), (handle) => handle.writeFile(JSON.stringify(records)));
 }
 
 /** The records up to `step`, from which the run is resumed. */
-export async function readRecords(out: string, step: number): Promise<MeasurementRecord[]> {
-  const records = description.parse(JSON.parse(await readFile(fileOf(out), "utf8")));
+export async function readRecords(folder: string, step: number): Promise<MeasurementRecord[]> {
+  const records = description.parse(JSON.parse(await readFile(fileOf(folder), "utf8")));
   return records.filter((record) => record.step <= step);
 }

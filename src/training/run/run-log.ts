@@ -113,8 +113,8 @@ export async function openRunLog(
   const started = new Date().toISOString();
   const before = checkpoint?.seconds ?? 0;
   const seconds = (): number => before + (performance.now() - start) / 1000;
-  await createOutputDirectory(join(run.out, "checkpoint"));
-  const metrics = await openMetricsLog(join(run.out, "metrics.jsonl"), checkpoint?.step);
+  await createOutputDirectory(join(run.folder, "checkpoint"));
+  const metrics = await openMetricsLog(join(run.folder, "metrics.jsonl"), checkpoint?.step);
   let best = keptStep;
   const samples = await openSamples(run, checkpoint !== undefined);
 
@@ -123,7 +123,7 @@ export async function openRunLog(
   const shownSamples = (kept: number | undefined): readonly ReportSample[] =>
     kept === 0 ? samples.current().map(({ after, ...before }) => before) : samples.current();
   const report = async (status: string, end?: RunEnd): Promise<string> => {
-    const file = join(run.out, "report.html");
+    const file = join(run.folder, "report.html");
     await writeReport(file, {
       title: kind,
       status,
@@ -172,8 +172,8 @@ interface Samples {
 }
 
 /** The questions that the report shows with their answers, saved for a resumed run. */
-async function openSamples({ out }: Run, resumed: boolean): Promise<Samples> {
-  const file = join(out, "checkpoint", "samples.json");
+async function openSamples({ folder }: Run, resumed: boolean): Promise<Samples> {
+  const file = join(folder, "checkpoint", "samples.json");
   let samples = resumed ? await readSamples(file) : [];
   return {
     current: () => samples,

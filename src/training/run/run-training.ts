@@ -69,9 +69,10 @@ export async function* runTraining(
   const queue = preBatch > 0 ? openPreBatchQueue(preBatch) : undefined;
   const checkpoint = await resume(run, plan, parameters, queue);
   await createOutputDirectory(out);
+  await createOutputDirectory(run.folder);
   const set = await openMeasuredSet(run, data, corpus);
   const step = checkpoint?.step ?? 0;
-  const records = checkpoint && set ? await readRecords(out, step) : [];
+  const records = checkpoint && set ? await readRecords(run.folder, step) : [];
   const { trained, tau, optimizer } = run;
   const engineRun = { trained, tau, ...optimizer };
   await using engine = yield* openEngine(config, parameters, engineRun, run.device, queue);
@@ -149,8 +150,8 @@ async function resume(
   const checkpoint = await findRun(run.out, run.resume);
   if (!checkpoint) return undefined;
   checkPlan(run.out, checkpoint, plan);
-  await removeOtherStates(join(run.out, "checkpoint"), checkpoint.state);
-  await restoreCheckpoint(join(run.out, "checkpoint"), checkpoint, parameters, queue);
+  await removeOtherStates(join(run.folder, "checkpoint"), checkpoint.state);
+  await restoreCheckpoint(join(run.folder, "checkpoint"), checkpoint, parameters, queue);
   return checkpoint;
 }
 
@@ -275,7 +276,7 @@ function scaleAndHeads(
 async function save(state: RunState): Promise<TrainingEvent> {
   const { run, plan, step, log, engine, queue, changes } = state;
   await log.sync();
-  const directory = join(run.out, "checkpoint");
+  const directory = join(run.folder, "checkpoint");
   const schedule = changes.length > 0 ? changes : undefined;
   const progress = { plan, step, seconds: log.seconds(), schedule };
   await writeCheckpoint(directory, progress, await engine.parameters(), queue);

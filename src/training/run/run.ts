@@ -21,6 +21,7 @@ import {
 } from "../options/run-options.ts";
 import { defaultPart, type Part, trainedParameters } from "../options/trained.ts";
 import type { RunPlan } from "./checkpoint.ts";
+import { runFolder } from "./run-folder.ts";
 import { haveSameVectors, trainedConfig } from "./trained-config.ts";
 
 export interface RunBatch extends Resolved<typeof BATCH_SETTINGS> {
@@ -38,7 +39,10 @@ export interface Run {
   readonly model: string;
   /** Configuration of the trained model. */
   readonly config: ModelConfig;
+  /** Folder of the trained model. */
   readonly out: string;
+  /** Folder of everything else: see `runFolder`. */
+  readonly folder: string;
   readonly resume: boolean;
   /** The part of the model that `trained` has the names of. */
   readonly part: Part;
@@ -93,6 +97,7 @@ export function resolveRun(
     model,
     config,
     out,
+    folder: runFolder(out),
     resume,
     part,
     layers,
@@ -183,12 +188,12 @@ function digestParameters(parameters: ReadonlyMap<string, ParameterState>): stri
 }
 
 export const candidateSettings = (run: Run): CandidateSettings => {
-  const { out, resume, seed, signal } = run;
+  const { folder, resume, seed, signal } = run;
   const { steps } = run.schedule;
   const { objective } = run.objective;
   return {
     ...run.batch,
-    out,
+    folder,
     resume,
     seed,
     signal,

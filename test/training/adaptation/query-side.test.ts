@@ -47,7 +47,7 @@ test("one head's query projection changes, and an index made before serves on", 
   const [before, after] = await Promise.all([
     loadWeights(at("model"), config),
     // the model after the last step
-    loadWeights(at("out", "checkpoint", "monitor", "model"), config),
+    loadWeights(at("out.run", "checkpoint", "monitor", "model"), config),
   ]);
   const query = parameterNames(config).heads.query.weight;
   for (const [name, numbers] of before) {
@@ -64,7 +64,7 @@ test("one head's query projection changes, and an index made before serves on", 
   });
   assert.equal(changedHeads, [retrievalHead(config)]);
 
-  await using adapted = await ReAtt.load(at("out", "checkpoint", "monitor", "model"));
+  await using adapted = await ReAtt.load(at("out.run", "checkpoint", "monitor", "model"));
   assert.is(adapted.fingerprint, base.fingerprint);
   await using index = await adapted.openIndex(at("index"));
   const [was, is] = [await base.retrieve(question, index), await adapted.retrieve(question, index)];
@@ -84,7 +84,7 @@ test("a copy of the lower layers: the same vectors before training; then better 
   assert.ok(after.mrr! > before.mrr! + 0.1, `${before.mrr} to ${after.mrr}`);
 
   const [start, kept] = await Promise.all(
-    [at("still", "checkpoint", "monitor", "model"), at("copy")].map((out) =>
+    [at("still.run", "checkpoint", "monitor", "model"), at("copy")].map((out) =>
       loadWeights(out, { ...config, queryEncoder: true }),
     ),
   );
@@ -96,7 +96,7 @@ test("a copy of the lower layers: the same vectors before training; then better 
   }
 
   await using model = await ReAtt.load(at("model"));
-  await using still = await ReAtt.load(at("still", "checkpoint", "monitor", "model"));
+  await using still = await ReAtt.load(at("still.run", "checkpoint", "monitor", "model"));
   await using copy = await ReAtt.load(at("copy"));
   await using index = await model.index(readPassages(corpus), { directory: at("old") });
   await using again = await copy.index(readPassages(corpus), { directory: at("new") });
@@ -139,7 +139,7 @@ test("a copy that is stopped and resumed ends with the same numbers", async () =
   await finish(adapt({ ...layers, out: at("stopped"), resume: true }));
   await finish(adapt({ ...layers, out: at("whole") }));
   const state = join("checkpoint", "state-000004.safetensors");
-  assert.ok(readFileSync(at("stopped", state)).equals(readFileSync(at("whole", state))));
+  assert.ok(readFileSync(at("stopped.run", state)).equals(readFileSync(at("whole.run", state))));
 });
 
 test("what does not train retrieval, or trains no one head, is refused", async () => {

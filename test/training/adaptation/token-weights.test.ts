@@ -14,6 +14,7 @@ import { countTokenWeights } from "../../../src/training/adaptation/token-weight
 import type { AdaptOptions } from "../../../src/training/options/adapt-options.ts";
 import { tryTokenWeights } from "../../../src/training/run/measure.ts";
 import { openMonitorSet } from "../../../src/training/run/measured-set.ts";
+import { runFolder } from "../../../src/training/run/run-folder.ts";
 import type { RunState } from "../../../src/training/run/run-state.ts";
 import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
@@ -133,7 +134,14 @@ async function tryWeights(
     durations: DURATIONS,
     log: { evaluation: async () => {} },
     run: {
-      ...{ out, model, config, batch: { maxPassageTokens: 60 }, device: {} },
+      ...{
+        out,
+        folder: runFolder(out),
+        model,
+        config,
+        batch: { maxPassageTokens: 60 },
+        device: {},
+      },
       trained: { names: new Set() },
     },
     engine: {
@@ -196,8 +204,9 @@ test("weights that the examples that report refuse leave the given model, byte f
     verdict!,
     /^no gain, model unchanged: R@1 \d+ of 24 held-out examples; token weights refused: MRR −/,
   );
-  for (const name of ["README.md", "report.html", "adaptation.json"])
-    assert.ok(readFileSync(join(out, name), "utf8").includes(verdict!), name);
+  const told = ["report.html", "adaptation.json"].map((name) => join(runFolder(out), name));
+  for (const file of [join(out, "README.md"), ...told])
+    assert.ok(readFileSync(file, "utf8").includes(verdict!), file);
   assert.not(
     training!.samples.some(({ after }) => after),
     "the refused model is not shown",

@@ -7,6 +7,7 @@ import * as assert from "uvu/assert";
 import { readConfig } from "../../../src/model/config-file.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
+import { runFolder } from "../../../src/training/run/run-folder.ts";
 import { train } from "../../../src/training/train.ts";
 import { refused } from "../../checkpoints/support.ts";
 import { finish } from "../../support/adaptation.ts";
@@ -33,7 +34,7 @@ const options: TrainOptions = {
 };
 const weights = (out: string): Buffer => readFileSync(join(out, "model.safetensors"));
 const metrics = (out: string) =>
-  readFileSync(join(out, "metrics.jsonl"), "utf8")
+  readFileSync(join(runFolder(out), "metrics.jsonl"), "utf8")
     .trim()
     .split("\n")
     .map((line): Readonly<Record<string, number>> => JSON.parse(line))

@@ -14,6 +14,7 @@ import { readTrainingFile } from "../../../src/training/examples/training-questi
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { type MetricsRecord, readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
+import { runFolder } from "../../../src/training/run/run-folder.ts";
 import { train } from "../../../src/training/train.ts";
 import { refused } from "../../checkpoints/support.ts";
 import { moduleArguments } from "../../support/node-program.ts";
@@ -39,14 +40,14 @@ async function follow(
 }
 
 const candidatesOf = (out: string, name: number): string[][] =>
-  readFileSync(join(out, `candidates-questions-${name}.jsonl`), "utf8")
+  readFileSync(join(runFolder(out), `candidates-questions-${name}.jsonl`), "utf8")
     .trim()
     .split("\n")
     .slice(1)
     .map((line) => JSON.parse(line));
 
 const steps = async (out: string): Promise<MetricsRecord[]> =>
-  (await readMetrics(join(out, "metrics.jsonl"))).filter((record) => "nll" in record);
+  (await readMetrics(join(runFolder(out), "metrics.jsonl"))).filter((record) => "nll" in record);
 
 const staleness = async (out: string) => (await steps(out)).map((record) => record.staleness);
 
@@ -74,14 +75,14 @@ test("none: candidates stay as they are, and no model is indexed", async () => {
   const out = at("none");
   await follow({ ...small, out, refresh: "none" }, async () => false);
   assert.equal(candidatesOf(out, 1), candidatesOf(out, 0));
-  assert.not.ok(existsSync(join(out, "checkpoint", "index")));
+  assert.not.ok(existsSync(join(runFolder(out), "checkpoint", "index")));
   assert.equal(await staleness(out), [undefined, undefined, undefined, undefined]);
 });
 
 test("iterations: those of the second are of the model after the first", async () => {
   const out = at("iterations");
   await follow({ ...small, out }, async () => false);
-  assert.equal(candidatesOf(out, 1), await foundBy(join(out, "checkpoint", "model"), 3));
+  assert.equal(candidatesOf(out, 1), await foundBy(join(runFolder(out), "checkpoint", "model"), 3));
   assert.not.equal(candidatesOf(out, 1), candidatesOf(out, 0));
   assert.equal(await staleness(out), [undefined, undefined, 0, 1]);
 });
@@ -103,7 +104,7 @@ function waitForSwap(out: string, after = Infinity): (event: TrainingEvent) => P
 }
 
 const swapsOf = (out: string) =>
-  JSON.parse(readFileSync(join(out, "checkpoint", "refreshes.json"), "utf8")) as {
+  JSON.parse(readFileSync(join(runFolder(out), "checkpoint", "refreshes.json"), "utf8")) as {
     step: number;
     snapshot: number;
   }[];
@@ -121,11 +122,13 @@ test("background: what the snapshot's model finds is read once it is there; a ru
   assert.ok(swapped > SNAPSHOT && swapped < 60, `${swapped}`);
   assert.equal(
     candidatesOf(out, SNAPSHOT),
-    await foundBy(join(out, "checkpoint", "refresh", "model"), 3),
+    await foundBy(join(runFolder(out), "checkpoint", "refresh", "model"), 3),
   );
   const before = await steps(out);
   assert.is(before.at(-1)!.step, swapped + 3);
-  const checkpoint = JSON.parse(readFileSync(join(out, "checkpoint", "checkpoint.json"), "utf8"));
+  const checkpoint = JSON.parse(
+    readFileSync(join(runFolder(out), "checkpoint", "checkpoint.json"), "utf8"),
+  );
   assert.is(checkpoint.step, SNAPSHOT); // so that the steps from there to the swap are done again
 
   const result = await follow({ ...background, out, resume: true }, async () => false);
@@ -198,7 +201,7 @@ function processesOf(out: string): number[] {
   const told = ids.filter((id) => {
     try {
       return readFileSync(join("/proc", id, "cmdline"), "utf8").includes(
-        join(out, "checkpoint", "refresh"),
+        join(runFolder(out), "checkpoint", "refresh"),
       );
     } catch {
       return false; // gone by now

@@ -50,8 +50,9 @@ test("a run that is stopped after any step ends with the bits of one that is not
   assert.ok(whole.finished);
   await trainInParts({ ...options, out: join(folder.path, "stopped") }, [2, 4, 6]);
   const bytes = (out: string, file: string): Buffer => readFileSync(join(folder.path, out, file));
-  for (const file of ["model.safetensors", join("checkpoint", "state-000006.safetensors")])
-    assert.ok(bytes("stopped", file).equals(bytes("whole", file)), file);
+  const state = join("checkpoint", "state-000006.safetensors");
+  assert.ok(bytes("stopped", "model.safetensors").equals(bytes("whole", "model.safetensors")));
+  assert.ok(bytes("stopped.run", state).equals(bytes("whole.run", state)));
 
   const changed = await changedWeights(small.model, join(folder.path, "whole"));
   assert.ok(changed.includes("shared.0.layer.0.layer.0.SelfAttention.q.weight"));
@@ -71,7 +72,7 @@ test("adapt learns retrieval alone from masked sentences, questions and labels",
     }),
   );
   assert.is(adapted.training!.step, 4);
-  const records = readFileSync(join(folder.path, "adapted", "metrics.jsonl"), "utf8")
+  const records = readFileSync(join(folder.path, "adapted.run", "metrics.jsonl"), "utf8")
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line))

@@ -9,6 +9,7 @@ import * as assert from "uvu/assert";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { readMetrics } from "../../../src/training/report/metrics-log.ts";
 import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
+import { runFolder } from "../../../src/training/run/run-folder.ts";
 import { train } from "../../../src/training/train.ts";
 import { finish, trainInParts } from "../../support/adaptation.ts";
 import { moduleArguments } from "../../support/node-program.ts";
@@ -30,9 +31,9 @@ const at = (name: string): string => join(folder.path, name);
 
 /** What must not depend on whether the run was interrupted. */
 async function outcome(out: string) {
-  const records = await readMetrics(join(out, "metrics.jsonl"));
+  const records = await readMetrics(join(runFolder(out), "metrics.jsonl"));
   return {
-    state: readFileSync(join(out, "checkpoint", "state-000006.safetensors")),
+    state: readFileSync(join(runFolder(out), "checkpoint", "state-000006.safetensors")),
     metrics: records.map((record) => ({ ...record, seconds: 0, questionsPerSecond: 0 })),
   };
 }

@@ -7,6 +7,7 @@ import * as assert from "uvu/assert";
 import { openSafetensors } from "../../../src/checkpoints/safetensors.ts";
 import { loadTensorFlow } from "../../../src/tensor/tensorflow/load.ts";
 import type { TrainingEvent } from "../../../src/training/run/events.ts";
+import { runFolder } from "../../../src/training/run/run-folder.ts";
 import { train } from "../../../src/training/train.ts";
 import { refused } from "../../checkpoints/support.ts";
 import { finish, trainInParts } from "../../support/adaptation.ts";
@@ -19,7 +20,8 @@ const { dev: _, ...small } = await writeSmallRun(folder.path);
 const options = { ...small, iterations: 1, steps: 2, engine: "tensorflow" } as const;
 const events: TrainingEvent[] = [];
 await finish(train(options), (event) => events.push(event));
-const stateFile = (out: string): string => join(out, "checkpoint", "state-000002.safetensors");
+const stateFile = (out: string): string =>
+  join(runFolder(out), "checkpoint", "state-000002.safetensors");
 
 test("a run says once which TensorFlow.js computes, and why no faster one does", async () => {
   const { name, device, failures } = await loadTensorFlow();
