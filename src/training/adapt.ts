@@ -9,7 +9,7 @@ import type { CutText } from "../retrieval/index/format/manifest.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { type Adaptation, availableExamples, resolveAdaptation } from "./adaptation/adaptation.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
-import { writeModelCard } from "./adaptation/card.ts";
+import { writeAdaptationCard } from "./adaptation/card.ts";
 import { documentsOf, readInputs } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
 import {
@@ -106,7 +106,7 @@ export async function* adapt(
     bm25: !located.resume && !located.dryRun, // a new run searches its first candidates with it
   });
   const prepared = await prepare({ ...located, corpus: passages.file }, requested, corpus);
-  const { options, run, inputs, plan, sample, found, countTokens } = prepared;
+  const { options, run, inputs, plan, sample, found, isBased, countTokens } = prepared;
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
@@ -127,8 +127,8 @@ export async function* adapt(
   if (training.failure && !training.monitor) await saveStart(run);
   run.signal?.throwIfAborted(); // the run can be stopped in its last step
   const seconds = (): number => (found?.seconds ?? 0) + (performance.now() - started) / 1000;
-  const content = { plan, training, corpus, data: data.digest, seconds: seconds() };
-  await writeModelCard(options, content);
+  const content = { plan, training, corpus, data: data.digest, seconds: seconds(), isBased };
+  await writeAdaptationCard(options, content);
   const indexed = run.writesIndex ? yield* indexAdapted(run, corpus) : {};
   const verdict = verdictOf(training);
   const complete = { plan, training, ...indexed, verdict, seconds: seconds() };
@@ -162,7 +162,8 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const countTokens = () =>
     countTokenWeights(corpus, tokenizer, config, run.batch.maxPassageTokens);
   const options = { ...chosen, steps: run.schedule.steps };
-  return { options, run, inputs, plan, sample, found, countTokens };
+  const isBased = start.hasWeights;
+  return { options, run, inputs, plan, sample, found, isBased, countTokens };
 }
 
 /**

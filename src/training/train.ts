@@ -3,11 +3,19 @@
 import { basename, join } from "node:path";
 import { modelTitle } from "../hub/model-title.ts";
 import { InputError } from "../io/errors.ts";
-import { openCorpus } from "./examples/corpus.ts";
+import { cardEntries } from "../options/records.ts";
+import { type Corpus, openCorpus } from "./examples/corpus.ts";
 import { questionExamples, readQuestionsAbout } from "./examples/training-questions.ts";
 import { withCandidates } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
-import { type TrainOptions, withDefaults } from "./options/train-options.ts";
+import {
+  TRAIN_OPTIONS,
+  type TrainOptions,
+  type TrainRequest,
+  withDefaults,
+} from "./options/train-options.ts";
+import { measuresTable, writeModelCard } from "./run/card.ts";
+import { findRun } from "./run/checkpoint.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { readStartingModel } from "./run/parameters.ts";
 import { candidateSettings, resolveRun } from "./run/run.ts";
@@ -19,7 +27,8 @@ import { runTraining } from "./run/run-training.ts";
  *
  *     L = L_QA + alpha KL(P_tgt || P_ret)     (Eq. 3)
  *
- * and writes it to `options.out`. The log, the report and the checkpoints are in `options.out.run`.
+ * and writes it to `options.out`, with a model card. The log, the report and the checkpoints are in
+ * `options.out.run`.
  *
  * If `signal` aborts, the run saves a checkpoint and returns. After a crash there is the last
  * periodic checkpoint. `resume` continues a run. On the provider "cpu" a resumed run ends with the
@@ -51,6 +60,7 @@ import { runTraining } from "./run/run-training.ts";
  * ```
  */
 export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainingResult> {
+  const started = performance.now();
   const located = yield* withModelFolder(given);
   const options = withDefaults(located);
   await checkFree(options.out);
@@ -67,10 +77,53 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
     await readQuestionsAbout(corpus, options.data, options.signal),
   );
   const data = withCandidates(candidateSettings(run), corpus, "questions", questions);
+  const before = (await findRun(run.out, run.resume))?.seconds ?? 0;
   const kind = `Training of ${modelTitle(run.model)} on ${basename(options.data)}`;
   const result = yield* runTraining(run, { ...data, kind }, corpus);
   if (result.failure !== undefined) throw diverged(result.failure, result);
+  if (!result.finished) return result;
+  const seconds = before + (performance.now() - started) / 1000;
+  const isBased = start.hasWeights;
+  const content = { corpus, data: data.digest, questions: questions.length, seconds, isBased };
+  await writeTrainingCard(options, result, content);
   return result;
+}
+
+interface CardContent {
+  readonly corpus: Pick<Corpus, "size" | "digest">;
+  /** SHA-256 of the questions. */
+  readonly data: string;
+  readonly questions: number;
+  readonly seconds: number;
+  /** Whether the given model has weights. */
+  readonly isBased: boolean;
+}
+
+async function writeTrainingCard(
+  options: TrainRequest,
+  { step, before, after }: TrainingResult,
+  { corpus, data, questions, seconds, isBased }: CardContent,
+): Promise<void> {
+  const { out, model, dev, devQuestions } = options;
+  const file = basename(options.data);
+  const of = dev && `the first ${devQuestions} questions of ${basename(dev)} at most`;
+  await writeModelCard({
+    ...{ out, model, isBased, data, seconds },
+    description: `A ReAtt model trained on questions and answers of ${file}.`,
+    corpus: { file: options.corpus, passages: corpus.size, digest: corpus.digest },
+    trainedOn: `${file}, ${questions} questions`,
+    facts: [["ended", `after step ${step}${of ? "; this is the best model on dev" : ""}`]],
+    figures:
+      of && before && after
+        ? `Answers, and retrieval by the model alone, on ${of}. They chose the step, so "after" is slightly too high.
+
+${measuresTable([
+  ["before", before],
+  ["after", after],
+])}`
+        : "None were measured: the run had no dev questions.",
+    options: cardEntries(TRAIN_OPTIONS, { ...options }),
+  });
 }
 
 function diverged(failure: string, { folder, checkpoint }: TrainingResult): InputError {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import type { Measures } from "../../src/evaluation/measures.ts";
 import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import type { TrainOptions } from "../../src/training/options/train-options.ts";
@@ -81,6 +82,19 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
   for (const [name, numbers] of expected.model)
     assert.not.equal(numbers, untrained.get(name), name);
   assert.match(readFileSync(whole.report, "utf8"), /^<!doctype html>/i);
+  const card = readFileSync(join(options.out, "README.md"), "utf8");
+  assert.match(
+    card,
+    /^---\nlibrary_name: reatt\npipeline_tag: question-answering\nbase_model: model\n/,
+  );
+  assert.match(card, /\| corpus \| corpus\.jsonl, 10 passages, SHA-256 [0-9a-f]{64} \|/);
+  assert.match(card, "| trained on | train.jsonl, 8 questions |");
+  assert.match(card, "| ended | after step 4; this is the best model on dev |");
+  assert.match(card, /\| took \| \d+ min, on \d+ x .*, Node \d/);
+  const shown = ({ exactMatch }: Measures) => (100 * exactMatch!).toFixed(1);
+  assert.match(card, `| exactMatch | ${shown(before!)} | ${shown(after!)} |`);
+  assert.match(card, "| data | train.jsonl |\n| dev | dev.jsonl |");
+  assert.not.match(card, folder.path);
   const { hybrid } = await readConfig(options.out);
   const tuned = evaluated.map((record) => record["hybrid/lambda" as never]);
   assert.ok(tuned.includes(hybrid!.lambda as never), "tuned on dev");

@@ -10,6 +10,7 @@ import { InputError } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { CutText } from "../../retrieval/index/format/manifest.ts";
 import { ADAPT_OPTIONS, type AdaptOptions, type AdaptRequest } from "../options/adapt-options.ts";
+import { FILE_OPTIONS } from "../options/run-options.ts";
 import type { TrainingResult } from "../run/events.ts";
 import { checkFree, runFolder } from "../run/run-folder.ts";
 import type { AdaptationPlan } from "./plan.ts";
@@ -22,16 +23,6 @@ export interface AdaptationRecord {
 
 /** Options that say how to go on, and not what the run is. */
 const UNRECORDED: ReadonlySet<string> = new Set(["out", "resume", "dryRun"]);
-/** Options that name files. Paths are recorded as seen from the folder of the run. */
-export const FILES: ReadonlySet<string> = new Set([
-  "model",
-  "corpus",
-  "data",
-  "queries",
-  "qrels",
-  "dev",
-]);
-
 const fileOf = (folder: string): string => join(folder, "adaptation.json");
 
 const description = z.object({
@@ -61,6 +52,7 @@ export async function writeRecord(options: AdaptRequest, result?: AdaptationResu
   );
 }
 
+/** Paths are recorded as seen from the folder of the run. */
 const withFiles = (
   options: Readonly<Record<string, unknown>>,
   change: (file: string) => string,
@@ -68,7 +60,7 @@ const withFiles = (
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => [
       name,
-      FILES.has(name) ? change(String(value)) : value,
+      FILE_OPTIONS.has(name) ? change(String(value)) : value,
     ]),
   );
 

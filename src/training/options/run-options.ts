@@ -48,6 +48,16 @@ export const RUN_FILES = {
   }),
 };
 
+/** Options that name files, of `train` and `adapt`. */
+export const FILE_OPTIONS: ReadonlySet<string> = new Set([
+  "model",
+  "corpus",
+  "data",
+  "queries",
+  "qrels",
+  "dev",
+]);
+
 /** Seed of all random numbers. */
 export const SEED = option(integer(0).default(0), { help: "seed of all random numbers" });
 
