@@ -88,6 +88,8 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
   const report = readFileSync(at("hybrid.run", "report.html"), "utf8");
   assert.match(report, "hybrid R@1");
   assert.match(report, "Hybrid search: held-out examples");
+  const cells = "<td>12</td><td>12</td><td>0</td><td>0</td>"; // all, trained, held out, left out
+  assert.match(report, cells);
 
   await using adapted = await ReAtt.load(at("hybrid"));
   await using opened = await adapted.openIndex(index!);

@@ -8,11 +8,16 @@ import type { ProgressEvent } from "../../io/progress.ts";
 import { answerable } from "../examples/answerable.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { Example } from "../examples/example.ts";
-import { holdOut } from "../examples/held-out.ts";
+import { holdOut, type Split } from "../examples/held-out.ts";
 import { kept } from "../examples/kept.ts";
 import { examplesOf } from "../examples/sources/index.ts";
 import { isLabelFree, type LabelFreeName, type SourceName } from "../examples/sources/names.ts";
-import { mixture, type Share, type TrainingData } from "../examples/training-data.ts";
+import {
+  mixture,
+  type Share,
+  type SourceCounts,
+  type TrainingData,
+} from "../examples/training-data.ts";
 import { withCandidates } from "../examples/with-candidates.ts";
 import { PART_TEXTS } from "../options/trained.ts";
 import { candidateSettings } from "../run/run.ts";
@@ -34,9 +39,10 @@ export async function* adaptationData(
       name,
       isLabelFree(name) ? yield* madeExamples(run, corpus, inputs, name) : inputs[name],
     );
-  const { training, heldOut } = await splitExamples(run, inputs, all);
-  const shares = [...training].map(([name, examples]): Share => {
-    const data = withCandidates(candidateSettings(run), corpus, name, examples);
+  const splits = await splitExamples(run, inputs, all);
+  const heldOut = inputs.dev ?? [...splits.values()].flatMap((split) => split.heldOut);
+  const shares = [...splits].map(([name, { training }]): Share => {
+    const data = withCandidates(candidateSettings(run), corpus, name, training);
     return { name, weight: weights[name] ?? 1, data };
   });
   const data = mixture(shares, { examples: run.schedule.steps * run.batch.questions, seed });
@@ -46,30 +52,48 @@ export async function* adaptationData(
   return {
     ...data,
     kind: kindOf(run, corpus, names),
+    counts: {
+      sources: names.map((name) => countsOf(name, all.get(name)!, splits.get(name)!)),
+      heldOut: heldOut.length,
+      measured: monitorSet.questions.length,
+    },
     digest: createHash("sha256").update(JSON.stringify(identity)).digest("hex"),
     monitorSet: monitorSet.questions.length > 0 ? monitorSet : undefined,
   };
 }
 
-/** The examples to train on, and those to measure with: the dev questions, or held-out examples. */
+/** Training and held-out examples of each source; beside dev questions none are held out. */
 async function splitExamples(
   run: Adaptation,
   { dev, documents }: AdaptationInputs,
   all: ReadonlyMap<SourceName, readonly Example[]>,
-): Promise<{
-  readonly training: ReadonlyMap<SourceName, readonly Example[]>;
-  readonly heldOut: readonly Example[];
-}> {
-  if (dev) return { training: all, heldOut: dev };
+): Promise<ReadonlyMap<SourceName, Split>> {
+  if (dev) return new Map([...all].map(([name, training]) => [name, { training, heldOut: [] }]));
   const most = maxHeldOut(run);
   const ofEach = Math.floor(most / Math.max(1, [...all.keys()].filter(isLabelFree).length));
   const max = (name: SourceName): number => (isLabelFree(name) ? ofEach : most);
-  const splits = await holdOut(all, documents.corpus, { seed: run.seed, max });
-  return {
-    training: new Map([...splits].map(([name, split]) => [name, split.training])),
-    heldOut: [...splits.values()].flatMap((split) => split.heldOut),
-  };
+  return holdOut(all, documents.corpus, { seed: run.seed, max });
 }
+
+/** Which passages are relevant to the examples of a source. */
+const RELEVANT: Readonly<Record<SourceName, string>> = {
+  spans: "the passage of the sentence",
+  crops: "the passage of the sentence",
+  titles: "the passages below the title",
+  phrases: "the passage of the words, or the others with the phrase",
+  generated: "the passage of the sentence",
+  questions: "those that the file names, or else those that BM25 finds and that contain an answer",
+  labels: "those with a label above 0",
+};
+
+const countsOf = (
+  name: SourceName,
+  all: readonly Example[],
+  { training, heldOut }: Split,
+): SourceCounts => ({
+  ...{ name, relevant: RELEVANT[name], all: all.length },
+  ...{ training: training.length, heldOut: heldOut.length },
+});
 
 function kindOf({ model, part }: Adaptation, corpus: Corpus, names: readonly SourceName[]): string {
   const trained = part === "all" ? "" : `${PART_TEXTS[part]} of `;

@@ -8,9 +8,30 @@ import type { Passage } from "../../text/passage.ts";
 import type { CandidateRetriever } from "./candidates.ts";
 import type { TextExamples } from "./step.ts";
 
+/** What became of the examples of a source. */
+export interface SourceCounts {
+  readonly name: string;
+  /** Which passages are relevant, in words. */
+  readonly relevant: string;
+  /** Examples that the source has. The others are left out. */
+  readonly all: number;
+  readonly training: number;
+  readonly heldOut: number;
+}
+
+/** How relevant passages were found, and what was left out. */
+export interface ExampleCounts {
+  readonly sources: readonly SourceCounts[];
+  /** Examples to measure retrieval with, and how many of them can be measured. */
+  readonly heldOut: number;
+  readonly measured: number;
+}
+
 export interface TrainingData {
   /** What kind of run it makes, in a sentence for the report. */
   readonly kind?: string | undefined;
+  /** What the report says about the examples. */
+  readonly counts?: ExampleCounts | undefined;
   /** Identifies the data. A run is resumed only with data of the same digest. */
   readonly digest: string;
   /**

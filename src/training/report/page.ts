@@ -50,6 +50,7 @@ figcaption p, .legend { font-size: 13px; color: var(--quiet); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: 4px 10px; text-align: right; white-space: nowrap; }
+.text { text-align: left; white-space: normal; min-width: 220px; }
 th { font-weight: normal; color: var(--quiet); }
 thead th, tr + tr > * { border-bottom: 1px solid var(--line); }
 article { margin-bottom: 12px; overflow-wrap: anywhere; }

@@ -4,9 +4,11 @@
  */
 
 import { replaceFile } from "../../io/replace-file.ts";
+import type { ExampleCounts } from "../examples/training-data.ts";
 import type { Term } from "../objectives/objective.ts";
 import { chartsOf } from "./charts.ts";
 import { evaluationsOf, evaluationTable, outcome } from "./evaluations.ts";
+import { examplesSection } from "./examples.ts";
 import { figure } from "./figure.ts";
 import { type Baseline, formatCount, type Html, html, raw } from "./format.ts";
 import type { MetricsRecord } from "./metrics-log.ts";
@@ -46,6 +48,8 @@ export interface ReportData {
   readonly terms?: ReadonlyMap<string, Term> | undefined;
   /** The measures of BM25 on the same questions. */
   readonly baseline?: Baseline | undefined;
+  /** The examples, their relevant passages, and what was left out. */
+  readonly examples?: ExampleCounts | undefined;
   /** The step of the kept model, if it is not the last one. */
   readonly keptStep?: number | undefined;
   readonly samples: readonly ReportSample[];
@@ -65,7 +69,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsaf
 
 function page(report: ReportData, plotter: PagePlotter): Html {
   const { title, verdict, status, selection, options, records, baseline, keptStep } = report;
-  const { terms, samples } = report;
+  const { terms, examples, samples } = report;
   const evaluations = evaluationsOf(records);
   return html`<!doctype html>
 <html lang="en">
@@ -90,6 +94,7 @@ ${outcome(evaluations, keptStep, baseline)}
 <noscript><p>The curves need JavaScript.</p></noscript>
 <div class="charts">${chartsOf(records, { baseline, terms, questions: selection?.what }).map(figure)}</div>
 ${section(`Evaluations on ${selection ? `${selection.questions} ${selection.what}` : "dev questions"}`, evaluations, (all) => html`<div class="card scroll">${evaluationTable(all, keptStep, baseline)}</div>`)}
+${examples && examplesSection(examples)}
 ${section("Sample questions", samples, sampleCards)}
 </main>
 <script>${raw(plotter.script)}</script>

@@ -10,6 +10,7 @@ import { replaceFile } from "../../io/replace-file.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import { MASK } from "../examples/example.ts";
+import type { ExampleCounts } from "../examples/training-data.ts";
 import { objectivesOf } from "../objectives/index.ts";
 import { termsOf } from "../objectives/objective.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
@@ -71,6 +72,7 @@ export interface RunDescription {
   /** How the kept model is chosen; undefined if it is the last one. */
   readonly selection?: Selection | undefined;
   readonly baseline?: Baseline | undefined;
+  readonly examples?: ExampleCounts | undefined;
   /** The step of the best model so far, of a resumed run. */
   readonly keptStep?: number | undefined;
 }
@@ -107,7 +109,7 @@ export interface RunLog extends AsyncDisposable {
 export async function openRunLog(
   run: Run,
   checkpoint: RunCheckpoint | undefined,
-  { kind, selection, baseline, keptStep }: RunDescription,
+  { kind, selection, baseline, examples, keptStep }: RunDescription,
 ): Promise<RunLog> {
   const start = performance.now();
   const started = new Date().toISOString();
@@ -133,6 +135,7 @@ export async function openRunLog(
       records: metrics.records,
       terms: termsOf(objectivesOf(run.objective.objective, run.objective)),
       baseline,
+      examples,
       keptStep: end?.keptStep ?? best,
       samples: shownSamples(end?.keptStep),
     });

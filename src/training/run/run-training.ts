@@ -131,13 +131,14 @@ function describeRun(
   records: readonly MeasurementRecord[],
 ): RunDescription {
   const kind = data.kind ?? `Training of ${modelTitle(model)}`;
-  if (!set) return { kind };
+  const examples = data.counts;
+  if (!set) return { kind, examples };
   const selection = {
     questions: divide(set.questions, set.reports).choosing.length,
     ...SELECTIONS[set.passages ? "heldOut" : "dev"],
   };
   const keptStep = records.length > 0 ? bestOf(records).step : undefined;
-  return { kind, baseline: set.baseline, selection, keptStep };
+  return { kind, baseline: set.baseline, selection, examples, keptStep };
 }
 
 /** Finds the checkpoint to resume from, and copies its state into `parameters` and `queue`. */

@@ -49,6 +49,18 @@ const text = (page: string): string =>
     .replace(/<[^>]*>/g, "")
     .replace(/\s+/g, " ");
 
+test("the report says what is relevant to the examples, and what was left out", async () => {
+  const crops = { name: "crops", relevant: "the passage of the sentence" };
+  const sources = [{ ...crops, all: 1_200, training: 1_050, heldOut: 110 }];
+  const page = await written({ examples: { sources, heldOut: 110, measured: 104 } });
+  assert.match(page, "the passage of the sentence</td>");
+  assert.match(page, "<td>1,200</td><td>1,050</td><td>110</td><td>40</td>");
+  assert.match(text(page), "6 of 110 examples to measure with are not measured");
+  const all = await written({ examples: { sources, heldOut: 110, measured: 110 } });
+  assert.not.match(text(all), "not measured");
+  assert.not.match(text(await written({})), "Left out");
+});
+
 const records = [
   { step: 0, exactMatch: 0.125, f1: 0.2, "recall@1": 0.5 },
   ...Array.from({ length: 20 }, (_, i) => ({
