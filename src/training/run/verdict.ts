@@ -61,11 +61,11 @@ export interface MonitorOutcome {
    * What was chosen, and refused by these examples: the 95 % interval of the model alone, or of
    * hybrid search, lies below 0. The given model is kept in its place.
    */
-  readonly refused?: Refused | undefined;
+  readonly refused?: RefusedModel | undefined;
 }
 
 /** A model that was chosen and is clearly worse than the given one. */
-export interface Refused {
+export interface RefusedModel {
   /** The step of its weights. */
   readonly step: number;
   /** Whether it is the given model with counted token weights. Default: false. */
@@ -114,7 +114,7 @@ export function outcomeOf(
   };
 }
 
-function refusalOf(first: MeasurementRecord, best: MeasurementRecord): Refused | undefined {
+function refusalOf(first: MeasurementRecord, best: MeasurementRecord): RefusedModel | undefined {
   const [start, end] = [reportedRanks(first), reportedRanks(best)];
   const gain = gainOf(start.reciprocalRanks, end.reciprocalRanks);
   const hybrid = gainOf(start.hybrid, end.hybrid);
@@ -176,11 +176,11 @@ export function verdictOf({
   return `${taken ? "no gain from training, token weights counted" : wordFor(gain)}: ${change}; ${beside}${saturated}`;
 }
 
-const refusalText = ({ step, taken, gain, hybrid }: Refused): string =>
+const refusalText = ({ step, taken, gain, hybrid }: RefusedModel): string =>
   `; ${taken ? "token weights" : `step ${step}`} refused: MRR ` +
   `${points(gain, "points", "95 % interval ")}, hybrid ${points(hybrid)}`;
 
-/** A loss is not kept: see `Refused`. */
+/** A loss is not kept: see `RefusedModel`. */
 const wordFor = ({ interval: [low] }: Gain): string => (low > 0 ? "gain" : "no clear gain");
 
 /** `+4.1 (−0.3 to +8.5)`, in points. */
