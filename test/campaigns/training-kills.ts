@@ -69,7 +69,7 @@ async function kills(seed: number): Promise<Tries> {
   };
 }
 
-/** A run whose files are copied to `whole`. What a kill leaves is resumed and compared. */
+/** A run whose folders are copied to `whole` and beside it. What a kill leaves is resumed and compared. */
 function trainingHistory(name: string, run: TrainedRun, whole: string): History {
   const outOf = (root: string) => join(root, "runs", "out");
   return {
@@ -78,6 +78,7 @@ function trainingHistory(name: string, run: TrainedRun, whole: string): History 
       await runHere(run, outOf(root));
       done();
       cpSync(outOf(root), whole, { recursive: true });
+      cpSync(runFolder(outOf(root)), runFolder(whole), { recursive: true });
     },
     async check(root, done) {
       await runHere(run, outOf(root));
