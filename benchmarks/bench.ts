@@ -199,7 +199,9 @@ async function measureSearches(model: ReAtt, folder: string): Promise<SearchRow[
     { length: count },
     (_, i) => all[Math.floor((i * all.length) / count)]!.question,
   );
-  return compareSearches(join(folder, "exact"), folder, await model.encodeQuestions(spread));
+  const vectors = await model.encodeQuestions(spread);
+  const questions = spread.map((text, i) => ({ text, vectors: vectors[i]! }));
+  return compareSearches(join(folder, "exact"), folder, questions, model.config.hybrid!);
 }
 
 async function measureLarge(): Promise<TaskReport[]> {

@@ -1,7 +1,12 @@
-/** Compresses an index of float32 keys, and compares searches of both: CPU time and recall. */
+/**
+ * Compresses an index of float32 keys, and compares searches of both: CPU time and recall; and
+ * what hybrid search adds.
+ */
 
 import { join } from "node:path";
+import type { HybridWeights } from "../../src/model/config.ts";
 import { type Bits, float32Decoder } from "../../src/retrieval/codec/codec.ts";
+import { type EncodedQuestion, hybridSearch } from "../../src/retrieval/hybrid.ts";
 import { readManifest } from "../../src/retrieval/index/format/manifest.ts";
 import { openSegments } from "../../src/retrieval/index/format/snapshot.ts";
 import { openStore } from "../../src/retrieval/index/format/store.ts";
@@ -20,8 +25,10 @@ export interface SearchRow {
   /** Of the compression, in seconds. */
   readonly compression: number;
   readonly bytesPerToken: number;
-  /** Processor time of a question, without its encoding. */
+  /** Processor time of a question, without its encoding and the reading of passages. */
   readonly milliseconds: number;
+  /** Of a hybrid question, beside `milliseconds` in the same run. */
+  readonly hybridMilliseconds: number;
   /** Shares of the best passages by float32 keys. */
   readonly recallAt10: number;
   readonly recallAt100?: number;
@@ -59,7 +66,8 @@ async function compress(exact: string, directory: string, bits: Bits): Promise<n
 export async function compareSearches(
   exact: string,
   folder: string,
-  questions: readonly Float32Array[],
+  questions: readonly EncodedQuestion[],
+  weights: HybridWeights,
 ): Promise<SearchRow[]> {
   const rows: SearchRow[] = [];
   const costs = new Map<Bits, number>();
@@ -74,7 +82,7 @@ export async function compareSearches(
     ),
   ] as const;
   for (const topK of [100, 10]) {
-    const found = await searchInTurns(searched, questions, topK);
+    const found = await searchInTurns(searched, questions, topK, weights);
     for (const [i, { directory, bits, preset }] of searched.entries()) {
       const { bytes, tokens } = await folderInfo(directory);
       const first = (count: number, ids: readonly (readonly string[])[]) =>
@@ -88,6 +96,7 @@ export async function compareSearches(
         compression: costs.get(bits as Bits) ?? 0,
         bytesPerToken: bytes / tokens,
         milliseconds: (1000 * found[i]!.seconds) / questions.length,
+        hybridMilliseconds: (1000 * found[i]!.hybridSeconds) / questions.length,
         recallAt10: recall(10),
         ...(topK === 100 && { recallAt100: recall(100) }),
       });
@@ -98,22 +107,34 @@ export async function compareSearches(
 
 async function searchInTurns(
   searched: readonly { readonly directory: string; readonly preset: PresetName }[],
-  questions: readonly Float32Array[],
+  questions: readonly EncodedQuestion[],
   topK: number,
-): Promise<{ ids: string[][]; seconds: number }[]> {
+  weights: HybridWeights,
+): Promise<{ ids: string[][]; seconds: number; hybridSeconds: number }[]> {
   const opened = [];
   for (const { directory, preset } of searched)
     opened.push(await openIndex(directory, { preset, threads: 1, memoryLimit: 2 ** 31 }));
-  const found = opened.map(() => ({ ids: [] as string[][], seconds: 0 }));
+  const found = opened.map(() => ({ ids: [] as string[][], seconds: 0, hybridSeconds: 0 }));
   for (const isWarm of [false, true])
     for (let from = 0; from < questions.length; from += TURN)
       for (const [i, index] of opened.entries()) {
+        const turn = questions.slice(from, from + TURN);
         const start = process.cpuUsage();
-        for (const question of questions.slice(from, from + TURN)) {
-          const hits = await index.search(question, { topK });
-          if (!isWarm) found[i]!.ids.push(hits.map(({ id }) => id));
+        for (const { vectors } of turn) await index.rankings([vectors], { topK });
+        const hybridStart = process.cpuUsage();
+        await index.snapshot(async (generation) => {
+          for (const question of turn)
+            await hybridSearch(generation, weights, [question], { topK });
+        });
+        if (isWarm) {
+          found[i]!.hybridSeconds += seconds(process.cpuUsage(hybridStart));
+          found[i]!.seconds += seconds(hybridStart) - seconds(start);
+          continue;
         }
-        if (isWarm) found[i]!.seconds += seconds(process.cpuUsage(start));
+        for (const { vectors } of turn) {
+          const hits = await index.search(vectors, { topK });
+          found[i]!.ids.push(hits.map(({ id }) => id));
+        }
       }
   for (const index of opened) await index[Symbol.asyncDispose]();
   return found;
@@ -124,6 +145,7 @@ export function searchLines(rows: readonly SearchRow[]): [name: string, value: s
   return rows.map((row) => [
     `search, ${row.bits} bits`,
     `${row.preset}, top ${row.topK}: ${row.milliseconds.toFixed(1)} ms of CPU a question, ` +
+      `hybrid ${row.hybridMilliseconds.toFixed(1)}, ` +
       `recall@10 ${row.recallAt10.toFixed(3)}, ` +
       (row.recallAt100 === undefined ? "" : `@100 ${row.recallAt100.toFixed(3)}, `) +
       `${row.bytesPerToken.toFixed(0)} bytes a token, ${row.compression.toFixed(1)} s to compress`,
