@@ -25,6 +25,7 @@ import { connectStore } from "../src/retrieval/store/address.ts";
 import { passageVector } from "../src/retrieval/store/candidate-vector.ts";
 import { digestOf } from "../src/retrieval/store/digest.ts";
 import { writeProperties } from "../src/retrieval/store/properties.ts";
+import { IMPORT_PAUSES, retrying } from "../src/retrieval/store/retry.ts";
 import type { NewPassage, Store } from "../src/retrieval/store/store.ts";
 import { openAnalyser } from "../src/text/terms.ts";
 import { openPostgresServer } from "../test/support/postgres-server.ts";
@@ -158,7 +159,7 @@ async function fill({ name, address, pids, bytes }: Server): Promise<void> {
     codec: snapshot.codec,
     languages: LANGUAGES,
   };
-  await using store = await connectStore(address);
+  await using store = retrying(await connectStore(address), IMPORT_PAUSES);
   await store.create(snapshot.manifest.header.dimension, writeProperties(properties));
   let [wall, own] = [0, 0];
   const before = processorSeconds(pids());
