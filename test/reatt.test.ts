@@ -225,7 +225,7 @@ test("answer equals retrieve followed by read, with the options of both", async 
   await cp("models/reatt-mini", copy, { recursive: true });
   // read has no scores, and no next passage
   const { relevanceWeight: _, calibration: __, ...config } = await readConfig(copy);
-  await writeConfig(copy, config);
+  await writeConfig(copy, { ...config, readTopK: 1 });
   await using model = await ReAtt.load(copy);
   await using index = await model.index(ARTICLES, {
     directory: join(folder.path, "index"),
@@ -245,7 +245,7 @@ test("answer equals retrieve followed by read, with the options of both", async 
     [{ topK: 2 }, { reader: "marginal", maxInputTokens: 14 }],
   ];
   for (const [retrieving, reading] of cases) {
-    const { topK = 1 } = retrieving; // the model stores one passage to read
+    const { topK = 1 } = retrieving; // what the model reads by default
     const found = await hitLists(model.retrieve(QUESTIONS, index, { ...retrieving, topK }));
     const readOptions = { ...reading, maxPassageTokens: 16 };
     const read = (await all(model.read(QUESTIONS, found, readOptions))).map(readContent);

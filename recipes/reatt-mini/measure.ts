@@ -1,6 +1,6 @@
 /**
  * Measures a model on SQuAD, as in the table of models/reatt-mini/README.md: R@1, 5, 20 of the gold
- * paragraph, then exact match and F1 reading the gold paragraph and 1 and 5 retrieved ones.
+ * paragraph, then exact match and F1 reading the gold paragraph and 1, 3 and 5 retrieved ones.
  * Prints a JSON object.
  *
  *     npx tsx recipes/reatt-mini/measure.ts --model DIR --replies FILE.jsonl [--corpus FILE]
@@ -47,7 +47,7 @@ const { values } = parseArgs({
 });
 
 /** What is read: the gold paragraph, or this many retrieved ones. */
-const READINGS = ["gold", 1, 5] as const;
+const READINGS = ["gold", 1, 3, 5] as const;
 /** Retrieved for each question. */
 const FOUND = 20;
 
@@ -60,7 +60,7 @@ export interface Answered {
   readonly of: { readonly model: string; readonly found: readonly string[] };
   /** Answers by what was read. */
   readonly answer: Readonly<Record<(typeof READINGS)[number], string>>;
-  /** Of the answer from one passage that was found, as `answer` reads. */
+  /** Of the answer from three passages that were found, as `answer` reads. */
   readonly confidence: number;
   readonly passages: readonly Evidence<Hit>[];
 }
@@ -102,7 +102,7 @@ async function answerFrom(
   const answer = Object.fromEntries(
     READINGS.map((reading) => [reading, replies.get(reading)!.answer]),
   );
-  const { confidence, passages } = replies.get(1)!;
+  const { confidence, passages } = replies.get(3)!;
   const of = { model: values.model, found };
   return {
     ...{ question, answers, passageId: passageId!, of },

@@ -19,14 +19,14 @@ const QUESTIONS = 100;
 const AROUND = 120;
 
 function verdict({ answer, answers }: Answered): string {
-  if (exactMatch(answer[1], answers)) return "right";
-  const overlap = f1(answer[1], answers);
+  if (exactMatch(answer[3], answers)) return "right";
+  const overlap = f1(answer[3], answers);
   return overlap > 0 ? `partly (F1 ${overlap.toFixed(2)})` : "wrong";
 }
 
-/** The passage that was read, with the answer in it; its beginning if the answer is not in it. */
+/** The passage that the answer quotes, with the answer in it; else the beginning of the first. */
 function evidence({ passages, passageId }: Answered): string {
-  const { id, title, text, span } = passages[0]!;
+  const { id, title, text, span } = passages.find((passage) => passage.span) ?? passages[0]!;
   const { start, end } = span ?? { start: 0, end: 0 };
   const [before, after] = [
     text.slice(Math.max(0, start - AROUND), start),
@@ -41,7 +41,7 @@ const entry = (reply: Answered, i: number): string =>
   [
     `**${i + 1}. ${reply.question}**`,
     "",
-    `- ${verdict(reply)}: “${reply.answer[1]}”, confidence ${reply.confidence.toFixed(2)}; accepted: ${[...new Set(reply.answers)].join(" / ")}`,
+    `- ${verdict(reply)}: “${reply.answer[3]}”, confidence ${reply.confidence.toFixed(2)}; accepted: ${[...new Set(reply.answers)].join(" / ")}`,
     `- ${evidence(reply).replace(/\s+/g, " ")}`,
     "",
   ].join("\n");
@@ -57,7 +57,7 @@ function page(replies: readonly Answered[]): string {
     "# A hundred questions",
     "",
     `Of SQuAD's dev articles, spread evenly, good and bad: ${right} answers are right, ${partly} share words with a right one. The model read the`,
-    "first passage of hybrid search among 2,067, as `reatt answer` does.",
+    "best three passages of hybrid search among 2,067, as `reatt answer` does.",
     "",
     ...chosen.map(entry),
   ].join("\n");

@@ -69,7 +69,10 @@ async function kills(seed: number): Promise<Tries> {
   };
 }
 
-/** A run whose folders are copied to `whole` and beside it. What a kill leaves is resumed and compared. */
+/**
+ * A run whose folders are copied to `whole` and beside it. What a kill leaves is resumed and
+ * compared.
+ */
 function trainingHistory(name: string, run: TrainedRun, whole: string): History {
   const outOf = (root: string) => join(root, "runs", "out");
   return {

@@ -1,7 +1,10 @@
 /**
  * Puts a reader that train.py trained into the model before:
  *
- *     npx tsx recipes/reatt-mini/torch/assemble.ts --reader FILE --out DIR
+ *     npx tsx recipes/reatt-mini/torch/assemble.ts --reader FILE --out DIR [--average]
+ *
+ * `--average` takes the mean of the reader's weights before and after, of a reader that was trained
+ * further ("model soups", Wortsman et al. 2022: such weights lie in one valley of the loss).
  *
  * Word vectors, shared and retrieval layers and the heads that retrieve stay as they are, so
  * indexes of the shipped model stay valid. The calibration goes with the old reader.
@@ -22,6 +25,7 @@ const { values } = parseArgs({
     model: { type: "string", default: "runs/reatt-mini/more" },
     reader: { type: "string", default: "runs/reatt-mini/third/reader.safetensors" },
     out: { type: "string", default: "runs/reatt-mini/assembled" },
+    average: { type: "boolean", default: false },
   },
 });
 
@@ -68,10 +72,18 @@ function separateHeads(): void {
 }
 
 if (!isSame) separateHeads();
+/** The weights of the file, or their mean with those of before. */
+async function trained(name: string): Promise<Float32Array> {
+  const after = await reader.read(name);
+  if (!values.average) return after;
+  const before = weights.get(name)!;
+  return after.map((weight, i) => (weight + before[i]!) / 2);
+}
+
 const tensors = new Map<string, { shape: readonly number[]; values: Float32Array }>();
 for (const [name, shape] of parameterShapes(config)) {
   const isTrained = reader.tensors.has(name);
-  tensors.set(name, { shape, values: isTrained ? await reader.read(name) : weights.get(name)! });
+  tensors.set(name, { shape, values: isTrained ? await trained(name) : weights.get(name)! });
 }
 await mkdir(values.out, { recursive: true });
 await writeSafetensors(join(values.out, "model.safetensors"), tensors, { dtype: "F32" });
