@@ -10,6 +10,7 @@
  * - the others without the passages that contain an accepted answer: near passages without one
  */
 
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -129,7 +130,8 @@ async function ask(
 /** What was asked, also by a run that was stopped. The model is loaded if something is left. */
 export async function asked(questions: Questions): Promise<readonly Asked[]> {
   const { work, sets } = questions;
-  const record = join(work, "asked.jsonl");
+  const of = createHash("sha256").update(JSON.stringify(questions)).digest("hex").slice(0, 16);
+  const record = join(work, `asked-${of}.jsonl`); // never continues what was asked of others
   await mkdir(work, { recursive: true });
   const all = await keptLines<Asked>(record);
   await using file = await openAppendFile(record);
