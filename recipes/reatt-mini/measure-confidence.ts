@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const CONDITIONS: readonly Condition[] = ["answerable", "other subject", "near passages"];
 const percent = (share: number): string => (100 * share).toFixed(1);
 const share = (some: readonly unknown[], all: readonly unknown[]): string =>
-  `${some.length} of ${all.length} (${percent(some.length / all.length)} %)`;
+  `${some.length} of ${all.length}${all.length > 0 ? ` (${percent(some.length / all.length)} %)` : ""}`;
 
 /** Of the confidence as a sign that the index has an answer. */
 const aurocOf = (asked: readonly Asked[]): number =>
