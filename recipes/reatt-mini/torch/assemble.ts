@@ -72,6 +72,7 @@ function separateHeads(): void {
 }
 
 if (!isSame) separateHeads();
+
 /** The weights of the file, or their mean with those of before. */
 async function trained(name: string): Promise<Float32Array> {
   const after = await reader.read(name);

@@ -89,8 +89,9 @@ export function outcomeOf(
   changesReading: boolean,
 ): MonitorOutcome {
   const first = records[0]!;
-  const refused = refusalOf(first, bestOf(records));
-  const kept = refused ? first : bestOf(records);
+  const best = bestOf(records);
+  const refused = refusalOf(first, best);
+  const kept = refused ? first : best;
   const [start, end] = [first, kept].map(reportedRanks) as [ReportedRanks, ReportedRanks];
   const of = (reciprocalRanks: readonly number[]): Measures => measuresOf({ reciprocalRanks });
   const reading = changesReading ? readingOf(first, kept) : "unchanged";
