@@ -13,6 +13,7 @@
 
 import { InputError } from "../io/errors.ts";
 import { mean } from "../math/mean.ts";
+import { standardError } from "../math/standard-error.ts";
 import type { HybridWeights } from "../model/config.ts";
 import type { HYBRID_OPTIONS } from "../options/library-options.ts";
 import type { Given } from "../options/option.ts";
@@ -193,6 +194,8 @@ export interface TunedLambda {
 /** A question with the passages to rank, from `hybridScores`. */
 interface QuestionUnion {
   readonly union: HybridScores;
+  /** Questions of one group depend on one another. Default: each is a group of its own. */
+  readonly group?: number | undefined;
 }
 
 /**
@@ -236,9 +239,9 @@ const PRIOR_DOUBLINGS = 1;
  * Chooses the lambda to store for a model: the mean of log(lambda) over the values from 1/32 to 32
  * times the scale-matched weight, each weighted by how well it agrees with the measurements, and
  * with the lambda `known` before them, if there is one. With d_i the difference between the best
- * value and lambda for question i, and n questions,
+ * value and lambda for question i, and se their standard error (math/standard-error.ts),
  *
- *     w(lambda) = exp(-z^2 / 2) exp(-log2(lambda / known)^2 / 2),  z = mean(d) / (sd(d) / sqrt(n))
+ *     w(lambda) = exp(-z^2 / 2) exp(-log2(lambda / known)^2 / 2),  z = mean(d) / se(d)
  *     log(result) = sum(w(lambda) log(lambda)) / sum(w(lambda))
  *
  * With few questions many values agree, and the result is near the known value, or else near the
@@ -258,11 +261,13 @@ export function robustLambda<Q extends QuestionUnion>(
 ): number {
   const values = (lambda: number): number[] =>
     questions.map((question) => measure(combineScores(question.union, lambda), question));
+  const groups = questions.map(({ group }, i) => group ?? -1 - i);
   const best = values(tuneLambda(questions, measure).lambda);
   let [sum, total] = [0, 0];
   for (const lambda of gridAround(scaleMatchedLambda(questions))) {
     const doublings = known === undefined ? 0 : Math.log2(lambda / known) / PRIOR_DOUBLINGS;
-    const agrees = agreement(values(lambda).map((value, i) => best[i]! - value));
+    const differences = values(lambda).map((value, i) => best[i]! - value);
+    const agrees = agreement(differences, groups);
     const weight = agrees * Math.exp(-(doublings ** 2) / 2);
     sum += weight * Math.log(lambda);
     total += weight;
@@ -272,20 +277,19 @@ export function robustLambda<Q extends QuestionUnion>(
   const chosen = Number(result.toPrecision(3));
   if (known === undefined) return chosen;
   const before = values(known);
-  return inErrors(values(chosen).map((value, i) => value - before[i]!)) > 1 ? chosen : known;
+  const gains = values(chosen).map((value, i) => value - before[i]!);
+  return inErrors(gains, groups) > 1 ? chosen : known;
 }
 
 /** exp(-z^2 / 2) for the mean z of differences in standard errors; 1 if it is below 0. */
-const agreement = (differences: readonly number[]): number =>
-  Math.exp(-(Math.max(0, inErrors(differences)) ** 2) / 2);
+const agreement = (differences: readonly number[], groups: readonly number[]): number =>
+  Math.exp(-(Math.max(0, inErrors(differences, groups)) ** 2) / 2);
 
-/** The mean of differences in standard errors. One question has none: 0. */
-function inErrors(differences: readonly number[]): number {
-  const n = differences.length;
+/** The mean of differences in standard errors. One group has none: 0. */
+function inErrors(differences: readonly number[], groups: readonly number[]): number {
   const average = mean(differences);
-  if (average === 0 || n === 1) return 0;
-  const variance = differences.reduce((sum, d) => sum + (d - average) ** 2, 0) / (n - 1);
-  return average / Math.sqrt(variance / n);
+  if (average === 0 || new Set(groups).size === 1) return 0;
+  return average / standardError(differences, groups);
 }
 
 /** The lambda with which both scores spread over equal ranges, or 1 if a score does not spread. */

@@ -3,6 +3,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { meanInterval, pairedDifference } from "../../src/evaluation/significance.ts";
+import { standardError } from "../../src/math/standard-error.ts";
 
 const near = (value: number, expected: number, tolerance: number): void =>
   assert.ok(Math.abs(value - expected) <= tolerance, `${value}, not ${expected}`);
@@ -15,6 +16,27 @@ test("the interval of a mean is about two standard errors to each side", () => {
   near(high, 0.25 + 1.96 * error, 0.003);
   assert.equal(meanInterval(values), [low, high]);
   assert.equal(meanInterval([0.5, 0.5, 0.5]), [0.5, 0.5]);
+});
+
+test("values of a group count as one draw", () => {
+  const values = Array.from({ length: 60 }, (_, i) => Number(i % 4 === 0));
+  const copies = values.flatMap((value) => [value, value, value]);
+  const groups = copies.map((_, i) => Math.floor(i / 3));
+  assert.equal(meanInterval(copies, groups), meanInterval(values));
+  near(standardError(copies, groups), standardError(values), 1e-12);
+  near(standardError(values), Math.sqrt((0.25 * 0.75) / 59), 1e-12);
+  near(
+    pairedDifference(
+      copies.map(() => 0),
+      copies,
+      groups,
+    ).p,
+    2 / 2 ** 15,
+    1e-3,
+  );
+  // Deviations from the mean 2: -1 - 1, 0 + 2 in two groups: 2 / 1 * (4 + 4) / 16.
+  near(standardError([1, 1, 2, 4], [7, 7, 3, 3]), 1, 1e-12);
+  assert.ok(Number.isNaN(standardError([1, 2], [0, 0])), "one group proves nothing");
 });
 
 test("p is the share of exchanges with as large a difference", () => {

@@ -4,7 +4,7 @@ import { containsAnswer } from "../../evaluation/answers.ts";
 import { createRandom } from "../../math/random.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { Corpus } from "../examples/corpus.ts";
-import { type Example, readAs } from "../examples/example.ts";
+import { type Example, readAs, sourcesOf } from "../examples/example.ts";
 import type { MonitorQuestion, MonitorSet } from "../examples/training-data.ts";
 import { type Adaptation, maxHeldOut } from "./adaptation.ts";
 
@@ -20,9 +20,9 @@ export const monitoredPassages = (
 ): number => Math.min(corpusSize, maxHeldOut(options) + MONITOR_PASSAGES);
 
 /**
- * Makes the monitor set. The passages of an example made of documents take part as it reads them:
- * with the sentence, it would be easy to find. If that leaves no question, they take part
- * unchanged: then the monitor can at least detect a collapse.
+ * Makes the monitor set. An example made of documents sees its passages as it reads them: with the
+ * sentence, they would be easy to find. If that leaves no question, they take part unchanged: then
+ * the monitor can at least detect a collapse.
  */
 export async function createMonitorSet(
   { seed, monitorSteps }: Pick<Adaptation, "seed" | "monitorSteps">,
@@ -46,15 +46,17 @@ export async function createMonitorSet(
   };
 }
 
-const questionOf = ({ question, relevant, answers }: Example): MonitorQuestion => ({
-  question,
-  relevant,
-  ...(answers.length > 0 && { answers }),
+const questionOf = (example: Example): MonitorQuestion => ({
+  question: example.question,
+  relevant: example.relevant,
+  ...(example.answers.length > 0 && { answers: example.answers }),
+  about: sourcesOf(example),
 });
 
 /**
- * The questions of examples whose passages are changed. Each passage serves one example only.
- * Passages that serve none stay unchanged.
+ * The questions of examples whose passages are changed. The first example of a passage changes it
+ * in its place, for all questions; the others get versions of it. So a question sees each passage
+ * once at most, and its own as it reads them.
  *
  * @param passages is changed
  * @param taken passages that have to stay as they are
@@ -64,24 +66,34 @@ function changedQuestions(
   passages: Map<string, Passage>,
   taken: Set<string>,
 ): MonitorQuestion[] {
+  const originals = new Map(passages);
   return examples.flatMap((example) => {
     const { relevant, removal = {} } = example;
-    const ids = [...new Set([...relevant, ...(removal.cut ? [removal.cut.passageId] : [])])];
-    const changed = ids.flatMap((id) => {
-      const passage = passages.get(id);
-      return passage ? [{ id, read: readAs(removal, passage), passage }] : [];
-    });
-    const isFree = changed.every(({ id, read, passage }) => read === passage || !taken.has(id));
-    const left = relevant.filter((id) => changed.some((other) => other.id === id && other.read));
-    if (!isFree || left.length === 0 || (removal.passageId && passages.has(removal.passageId)))
-      return [];
-    for (const { id, read } of changed) {
-      taken.add(id);
-      if (read) passages.set(id, read);
-      else passages.delete(id);
+    const ids = new Set([...relevant, ...(removal.cut ? [removal.cut.passageId] : [])]);
+    const reads = new Map<string, Passage | undefined>();
+    for (const id of ids) if (originals.has(id)) reads.set(id, readAs(removal, originals.get(id)!));
+    if (!relevant.some((id) => reads.get(id))) return [];
+    const instead = new Map<string, string | null>();
+    if (removal.passageId && originals.has(removal.passageId)) instead.set(removal.passageId, null);
+    for (const [id, read] of reads) {
+      if (!read) instead.set(id, null);
+      else if (!taken.has(id)) passages.set(id, read);
+      else if (read !== passages.get(id)) instead.set(id, addVersion(passages, read));
+      if (read) taken.add(id);
     }
-    return [questionOf({ ...example, relevant: left })];
+    const seen = relevant.flatMap((id) => (reads.get(id) ? [instead.get(id) ?? id] : []));
+    const changes = instead.size > 0 && { instead: [...instead] };
+    return [{ ...questionOf(example), relevant: seen, ...changes }];
   });
+}
+
+/** @returns the id of the version */
+function addVersion(passages: Map<string, Passage>, read: Passage): string {
+  let version = 2;
+  while (passages.has(`${read.id} (${version})`)) version++;
+  const id = `${read.id} (${version})`;
+  passages.set(id, { ...read, id });
+  return id;
 }
 
 /** The ids and 400 random others, or the whole corpus. */
@@ -116,8 +128,7 @@ async function withRelevant(
     const containing = retrieved
       .get(example)
       ?.filter((id) => containsAnswer(passages.get(id)!.text, answers));
-    if (!containing) return questionOf(example);
-    return { question, relevant: containing, answers };
+    return containing ? { question, relevant: containing, answers } : questionOf(example);
   });
   return questions.filter(({ relevant }) => relevant.length > 0);
 }

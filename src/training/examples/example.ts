@@ -60,6 +60,12 @@ export interface Passages {
   passages(accept?: (id: string) => boolean): AsyncIterable<Passage>;
 }
 
+/** The passages that an example is made of, or that it is about. */
+export function sourcesOf({ relevant, removal }: Example): readonly string[] {
+  const source = removal?.cut?.passageId ?? removal?.passageId;
+  return source === undefined ? relevant : [source];
+}
+
 /** A passage as an example reads it; undefined if it does not take part or too little is left. */
 export function readAs(removal: Removal, passage: Passage): Passage | undefined {
   if (passage.id === removal.passageId) return undefined;

@@ -2,10 +2,14 @@
  * Examples that are not trained on, to measure retrieval with. What is made of one passage, or of
  * near copies of it, is on one side only, and so are equal questions. Labelled queries, and
  * questions without a known passage, are divided by their texts alone.
+ *
+ * An example can be about many passages, such as a title of many. All that is made of these
+ * passages is held out with it, so such sources are drawn first: often the others have enough then.
  */
 
+import { mean } from "../../math/mean.ts";
 import { createRandom } from "../../math/random.ts";
-import type { Example, Passages } from "./example.ts";
+import { type Example, type Passages, sourcesOf } from "./example.ts";
 import { nearCopies } from "./near-copies.ts";
 import type { SourceName } from "./sources/names.ts";
 import { MAX_PER_PASSAGE } from "./sources/sampling.ts";
@@ -25,8 +29,9 @@ export const heldOutCount = (examples: number, max: number): number =>
   Math.min(max, Math.floor(examples * HELD_OUT_SHARE));
 
 /**
- * Holds out about a tenth of the examples of each source, at random. All parts keep their order.
- * Examples that are partly about held-out passages are on neither side.
+ * Holds out a tenth of the examples of each source, at random, and all that is made of the same
+ * passages, up to the maximum. All parts keep their order. Examples that are partly about held-out
+ * passages are on neither side.
  *
  * @param max number of examples of each source to hold out
  */
@@ -35,17 +40,21 @@ export async function holdOut(
   corpus: Passages,
   { seed, max }: { readonly seed: number; readonly max: (name: SourceName) => number },
 ): Promise<ReadonlyMap<SourceName, Split>> {
-  const about = new Set([...sources.values()].flat().flatMap(passagesOf));
+  const about = new Set([...sources.values()].flat().flatMap(sourcesOf));
   const groupOf = await nearCopies(corpus.passages((id) => about.has(id)));
   const groupsOf = (example: Example): string[] => {
-    const passages = example.labels ? [] : passagesOf(example);
+    const passages = example.labels ? [] : sourcesOf(example);
     return passages.length > 0 ? passages.map(groupOf) : [`question ${wordsIn(example.question)}`];
   };
   const held = new Set<string>();
   const isHeld = (group: string): boolean => held.has(group);
-  for (const [name, examples] of sources) {
-    const groups = examples.map(groupsOf);
-    const count = heldOutCount(examples.length, max(name));
+  const perExample = ({ groups }: { readonly groups: readonly (readonly string[])[] }): number =>
+    mean(groups.map(({ length }) => length));
+  const drawn = [...sources]
+    .map(([name, examples]) => ({ name, groups: examples.map(groupsOf) }))
+    .sort((a, b) => perExample(b) - perExample(a));
+  for (const { name, groups } of drawn) {
+    const count = heldOutCount(groups.length, max(name));
     for (const group of drawGroups(groups, count, isHeld, seed)) held.add(group);
   }
   const splits = new Map<SourceName, Split>();
@@ -53,26 +62,20 @@ export async function holdOut(
   const out = new Set([...sources.values()].flat().filter(isOut));
   const questions = new Set([...out].map(({ question }) => wordsIn(question)));
   for (const [name, examples] of sources) {
-    const count = heldOutCount(examples.length, max(name));
     const ofSource = examples.filter((example) => out.has(example));
-    const drawn = new Set(createRandom(seed, "held out").shuffle(ofSource).slice(0, count));
+    const measured = createRandom(seed, "held out").shuffle(ofSource).slice(0, max(name));
+    const chosen = new Set(measured);
     splits.set(name, {
       training: examples.filter(
         (example) => !groupsOf(example).some(isHeld) && !questions.has(wordsIn(example.question)),
       ),
-      heldOut: ofSource.filter((example) => drawn.has(example)),
+      heldOut: ofSource.filter((example) => chosen.has(example)),
     });
   }
   return splits;
 }
 
 const wordsIn = (text: string): string => keysOf(wordsOf(text)).join(" ");
-
-/** The passages that an example is made of. */
-function passagesOf({ relevant, removal }: Example): readonly string[] {
-  const source = removal?.cut?.passageId ?? removal?.passageId;
-  return source === undefined ? relevant : [source];
-}
 
 /**
  * Groups of random examples, until `count` examples are held out. A group of many examples, such as

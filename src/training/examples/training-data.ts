@@ -72,6 +72,16 @@ export interface MonitorQuestion {
   readonly relevant: readonly string[];
   /** Accepted answers, if any are known. */
   readonly answers?: readonly string[] | undefined;
+  /**
+   * Ids of the passages of the corpus that it was made of, or that it is about. Questions that
+   * share one depend on one another. Default: `relevant`.
+   */
+  readonly about?: readonly string[] | undefined;
+  /**
+   * Ids of passages that it does not see, each with the id of a version that it sees in place of
+   * it, or null for none. Nobody else sees a version. Default: it sees all but versions.
+   */
+  readonly instead?: readonly (readonly [id: string, version: string | null])[] | undefined;
 }
 
 export interface Share {

@@ -14,7 +14,7 @@ export function examplesSection({ sources, heldOut, measured }: ExampleCounts): 
 ${rows}</tbody></table></div>
 <p class="quiet">Left out: what is about near copies of held-out passages, or asks the question of a held-out example.${
     lost > 0
-      ? ` ${formatCount(lost)} of ${formatCount(heldOut)} examples to measure with are not measured: their passage is unknown, or serves another example.`
+      ? ` ${formatCount(lost)} of ${formatCount(heldOut)} examples to measure with are not measured: their passage is unknown, or too little of it is left.`
       : ""
   }</p>`;
 }

@@ -3,7 +3,6 @@
 import { exactMatch, f1 } from "../../evaluation/answers.ts";
 import { reporting } from "../../io/progress.ts";
 import { TOKEN_WEIGHTS } from "../../model/parameter-names.ts";
-import { hitLists } from "../../reatt/retrieving.ts";
 import type { ReAtt } from "../../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
 import {
@@ -13,6 +12,7 @@ import {
   MIN_CANDIDATES,
   robustLambda,
 } from "../../retrieval/hybrid.ts";
+import type { Ranking } from "../../retrieval/scoring/top-k.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { MonitorQuestion } from "../examples/training-data.ts";
@@ -136,14 +136,15 @@ async function* measureParameters(
         ...(await measureRetrieval(model, index, set, { tunes: records.length > 0, signal })),
         ...(reading.length > 0 && { reading }),
       };
-      const answered = isDev ? set.questions : sampleQuestions(set.questions);
+      const places = isDev ? [...set.questions.keys()] : samplePlaces(set.questions.length);
       const readTopK = Math.min(isDev ? PASSAGES_READ : SAMPLE_PASSAGES, index.passageCount);
-      yield { type: "stage", name: "answering questions", total: answered.length };
+      yield { type: "stage", name: "answering questions", total: places.length };
       const replies = yield* reporting<TrainingEvent, SampleReply[]>((report) =>
-        answersOf(model, index, answered, { readTopK, signal }, (done) =>
+        answersOf(model, index, set, places, { readTopK, signal }, (done) =>
           report({ type: "progress", done }),
         ),
       );
+      const answered = places.map((place) => set.questions[place]!);
       return {
         measurement: isDev ? { ...measurement, ...answerScores(answered, replies) } : measurement,
         seconds: { measurement: (performance.now() - start) / 1000, index: indexSeconds },
@@ -165,22 +166,24 @@ async function* measureParameters(
 async function measureRetrieval(
   model: ReAtt,
   index: TokenIndex,
-  { questions, lexical, reports }: MeasuredSet,
+  { questions, lexical, sees, groups, reports }: MeasuredSet,
   { tunes, signal }: { readonly tunes: boolean; readonly signal: AbortSignal | undefined },
 ): Promise<Measurement> {
   const texts = questions.map(({ question }) => question);
-  const topK = Math.min(DEPTH, index.passageCount);
-  const search = { topK, hybrid: false, signal };
-  const retrieved = await hitLists(model.retrieve(texts, index, search));
   const { k1, b } = model.config.hybrid ?? DEFAULT_PARAMETERS;
   const vectors = await model.encodeQuestions(texts, { signal });
-  const dense = await index.rankings(vectors, { topK: MIN_CANDIDATES, signal });
-  const unions: { union: HybridScores; relevant: ReadonlySet<string> }[] = [];
+  const search = { topK: MIN_CANDIDATES, signal };
+  const dense: Ranking[] = sees ? [] : [...(await index.rankings(vectors, search))];
+  for (const [i, accept] of sees?.entries() ?? [])
+    dense.push(...(await index.rankings([vectors[i]!], { ...search, accept })));
+  const unions: { union: HybridScores; group: number; relevant: ReadonlySet<string> }[] = [];
   for (const [i, text] of texts.entries()) {
-    const lists = { lexical: lexical.rank(text, MIN_CANDIDATES, { k1, b }), dense: dense[i]! };
+    const found = lexical.rank(text, MIN_CANDIDATES, { k1, b, accept: sees?.[i] });
+    const lists = { lexical: found, dense: dense[i]! };
     const question = { text, vectors: vectors[i]! };
     const union = await hybridScores(index, lexical, question, lists, { k1, b });
-    unions.push({ union, relevant: await relevantAmong(questions[i]!, index, union.ordinals) });
+    const relevant = await relevantAmong(questions[i]!, index, union.ordinals);
+    unions.push({ union, group: groups[i]!, relevant });
   }
   const stored = model.config.hybrid?.lambda;
   const tuned = (): number =>
@@ -190,19 +193,25 @@ async function measureRetrieval(
       stored,
     );
   const lambda = tunes || stored === undefined ? tuned() : stored;
-  const ranks = retrieved.map((hits, i) =>
-    reciprocalRank(hits, (hit) => isRelevant(questions[i]!, hit)),
+  const ranks = dense.map((ranking, i) =>
+    reciprocalRank(idsOf(ranking, lexical), (id) => unions[i]!.relevant.has(id)),
   );
   const hybridRanks = unions.map(({ union, relevant }) => {
     const ids = idsOf(combineScores(union, lambda), lexical).slice(0, DEPTH);
     return reciprocalRank(ids, (id) => relevant.has(id));
   });
   const [alone, both] = [divide(ranks, reports), divide(hybridRanks, reports)];
+  const group = divide(groups, reports);
   return {
     reciprocalRanks: alone.choosing,
+    groups: group.choosing,
     hybrid: { weights: { lambda, k1, b }, reciprocalRanks: both.choosing },
     ...(alone.reporting.length > 0 && {
-      reported: { reciprocalRanks: alone.reporting, hybrid: both.reporting },
+      reported: {
+        reciprocalRanks: alone.reporting,
+        hybrid: both.reporting,
+        groups: group.reporting,
+      },
     }),
   };
 }
@@ -236,32 +245,33 @@ async function relevantAmong(
   return new Set(passages.filter((one) => isRelevant(question, one)).map(({ id }) => id));
 }
 
-/** Some questions, from all parts of the set. */
-function sampleQuestions(questions: readonly MonitorQuestion[]): MonitorQuestion[] {
-  const count = Math.min(SAMPLES, questions.length);
-  return Array.from(
-    { length: count },
-    (_, i) => questions[Math.floor((i * questions.length) / count)]!,
-  );
+/** Some of `count` questions, from all parts of the set. */
+function samplePlaces(count: number): number[] {
+  const samples = Math.min(SAMPLES, count);
+  return Array.from({ length: samples }, (_, i) => Math.floor((i * count) / samples));
 }
 
 /** What the model alone answers, whatever weights of hybrid search its configuration has. */
 async function answersOf(
   model: ReAtt,
   index: TokenIndex,
-  questions: readonly MonitorQuestion[],
+  { questions, sees }: MeasuredSet,
+  places: readonly number[],
   options: { readonly readTopK: number; readonly signal: AbortSignal | undefined },
   onProgress: (questions: number) => void,
 ): Promise<SampleReply[]> {
-  const texts = questions.map(({ question }) => question);
   const replies: SampleReply[] = [];
   const reading = { ...options, topK: options.readTopK, hybrid: false, minimumConfidence: 0 };
-  for await (const { answer, passages } of model.answer(texts, index, reading)) {
-    replies.push({
-      answer,
-      passages: passages.map(({ id, title, text, score }) => ({ id, title, text, score })),
-    });
-    onProgress(replies.length);
+  for (const batch of sees ? places.map((place) => [place]) : [places]) {
+    const texts = batch.map((place) => questions[place]!.question);
+    const search = { ...reading, filter: sees?.[batch[0]!] };
+    for await (const { answer, passages } of model.answer(texts, index, search)) {
+      replies.push({
+        answer,
+        passages: passages.map(({ id, title, text, score }) => ({ id, title, text, score })),
+      });
+      onProgress(replies.length);
+    }
   }
   return replies;
 }

@@ -22,6 +22,10 @@ export interface MeasuredSet extends Omit<MonitorSet, "passages"> {
   readonly passages: readonly Passage[] | undefined;
   /** BM25 over the passages, by their ordinals. */
   readonly lexical: Bm25;
+  /** Whether each question sees a passage, by its ordinal. Undefined if each sees all. */
+  readonly sees?: readonly ((ordinal: number) => boolean)[] | undefined;
+  /** Questions about one passage have one number. */
+  readonly groups: readonly number[];
   /** Whether each question reports what the run brought, and chooses nothing. Of few, none does. */
   readonly reports: readonly boolean[];
   /** The measures of BM25 on the questions that choose. */
@@ -57,8 +61,11 @@ export async function openMeasuredSet(
     ),
   );
   const baseline = baselineOf(ranks);
-  const reports = questions.map(() => false);
-  return { questions, passages: undefined, every: schedule.steps, lexical, reports, baseline };
+  return {
+    ...{ questions, passages: undefined, every: schedule.steps, lexical, baseline },
+    groups: [...questions.keys()],
+    reports: questions.map(() => false),
+  };
 }
 
 /**
@@ -71,30 +78,46 @@ export async function openMonitorSet(
   signal?: AbortSignal,
 ): Promise<MeasuredSet> {
   const lexical = await buildBm25(set.passages, { signal }, await corpus.bm25());
-  const ranks = set.questions.map(({ question, relevant }) =>
-    reciprocalRank(idsOf(lexical.rank(question, DEPTH), lexical), (id) => relevant.includes(id)),
-  );
-  const reports = reportingQuestions(set.questions);
+  const sees = sightOf(set);
+  const ranks = set.questions.map(({ question, relevant }, i) => {
+    const ranking = lexical.rank(question, DEPTH, { accept: sees[i]! });
+    return reciprocalRank(idsOf(ranking, lexical), (id) => relevant.includes(id));
+  });
+  const groups = groupsOf(set.questions);
+  const divides = set.questions.length >= MIN_DIVIDED;
+  const reports = groups.map((group) => divides && group % 2 === 1);
   const { choosing, reporting } = divide(ranks, reports);
   const baseline = baselineOf(choosing);
   const reportedBaseline =
     reporting.length === 0 ? baseline.measures : measuresOf({ reciprocalRanks: reporting });
-  return { ...set, lexical, reports, baseline, reportedBaseline };
+  return { ...set, lexical, sees, groups, reports, baseline, reportedBaseline };
+}
+
+/** Whether each question sees a passage of the set, by its place. */
+function sightOf({ questions, passages }: MonitorSet): ((place: number) => boolean)[] {
+  const versionsOf = ({ instead = [] }: MonitorQuestion) => instead.map(([, version]) => version);
+  const versions = new Set(questions.flatMap(versionsOf));
+  return questions.map((question) => {
+    const hidden = new Set(question.instead?.map(([id]) => id));
+    const own = new Set(versionsOf(question));
+    return (place) => {
+      const { id } = passages[place]!;
+      return versions.has(id) ? own.has(id) : !hidden.has(id);
+    };
+  });
 }
 
 /** With fewer questions, half of them would choose little more than by chance. */
 const MIN_DIVIDED = 40;
 
-/** Every second question, of enough; those about one passage are on one side. */
-function reportingQuestions(questions: readonly MonitorQuestion[]): boolean[] {
-  if (questions.length < MIN_DIVIDED) return questions.map(() => false);
-  const sides = new Map<string, boolean>();
-  let groups = 0;
-  return questions.map(({ relevant }) => {
-    const known = relevant.map((id) => sides.get(id)).find((side) => side !== undefined);
-    const side = known ?? groups++ % 2 === 1;
-    for (const id of relevant) sides.set(id, side);
-    return side;
+/** The groups of questions, numbered from 0: those about one passage are in one. */
+function groupsOf(questions: readonly MonitorQuestion[]): number[] {
+  const known = new Map<string, number>();
+  let count = 0;
+  return questions.map(({ relevant, about = relevant }) => {
+    const group = about.map((id) => known.get(id)).find((one) => one !== undefined) ?? count++;
+    for (const id of about) known.set(id, group);
+    return group;
   });
 }
 

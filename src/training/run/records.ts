@@ -11,6 +11,7 @@ import { z } from "zod";
 import type { Measures } from "../../evaluation/measures.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { mean } from "../../math/mean.ts";
+import { standardError } from "../../math/standard-error.ts";
 import type { HybridWeights } from "../../model/config.ts";
 
 /** Passages retrieved for each question. */
@@ -21,6 +22,11 @@ const CUTOFFS: readonly number[] = [1, 5, 20];
 interface QuestionMeasures {
   /** 1 / rank of the first relevant passage; 0 if none was retrieved. */
   readonly reciprocalRanks: readonly number[];
+  /**
+   * Questions about one passage have one number: they depend on one another. Default: all are about
+   * different ones.
+   */
+  readonly groups?: readonly number[] | undefined;
   /** Of questions that are answered: whether the answer is right, and the F1 of its words. */
   readonly exactMatch?: readonly number[] | undefined;
   readonly f1?: readonly number[] | undefined;
@@ -42,10 +48,11 @@ export interface Measurement extends QuestionMeasures {
   readonly reading?: readonly number[] | undefined;
 }
 
-/** Reciprocal ranks of the model alone and of hybrid search. */
+/** Reciprocal ranks of the model alone and of hybrid search, and the groups of the questions. */
 export interface ReportedRanks {
   readonly reciprocalRanks: readonly number[];
   readonly hybrid: readonly number[];
+  readonly groups?: readonly number[] | undefined;
 }
 
 export interface MeasurementRecord extends Measurement {
@@ -83,9 +90,10 @@ export function measuresOf({ reciprocalRanks, exactMatch, f1 }: QuestionMeasures
  * than the start, if hybrid search with it is not worse, and if it does not read clearly worse. The
  * start is the first record or the last that was taken. Beside a taken start, it is also compared
  * with the first record: it must not be clearly below that one, alone or in hybrid search. With d_i
- * the gain of reciprocal rank of question i, and n questions, clearly better means
+ * the gain of reciprocal rank of question i, and se the standard error of their mean over groups of
+ * questions (math/standard-error.ts), clearly better means
  *
- *     mean(d) > sd(d) / sqrt(n)
+ *     mean(d) > se(d)
  *
  * Without this condition, the highest of many measurements would often be higher by chance.
  */
@@ -117,11 +125,11 @@ export const takesTokenWeights = (before: Measurement, weighed: Measurement): bo
 
 /** Whether the model alone is clearly better, and hybrid search is not worse. */
 const isGain = (from: Measurement, to: Measurement): boolean =>
-  gainOf(from, to) > 1 && gainOf(from.hybrid, to.hybrid) >= 0;
+  gainOf(from, to) > 1 && hybridGainOf(from, to) >= 0;
 
 /** Whether the model alone, or hybrid search, is clearly worse. */
 const isLoss = (from: Measurement, to: Measurement): boolean =>
-  isBelow(to, from) || isBelow(to.hybrid, from.hybrid);
+  isBelow(to, from) || -hybridGainOf(from, to) > SIGNIFICANT_ERRORS;
 
 /** Whether exact match fell by more than two standard errors. */
 const readsWorse = (start: Measurement, { reading }: Measurement): boolean =>
@@ -141,15 +149,20 @@ const better =
  * gain that is the same for all questions, 0 for no change.
  */
 export const gainOf = (from: QuestionMeasures, to: QuestionMeasures): number =>
-  meanInErrors(from.reciprocalRanks, to.reciprocalRanks);
+  meanInErrors(from.reciprocalRanks, to.reciprocalRanks, to.groups);
+
+const hybridGainOf = (from: Measurement, to: Measurement): number =>
+  meanInErrors(from.hybrid.reciprocalRanks, to.hybrid.reciprocalRanks, to.groups);
 
 /** The mean of `to - from` in its standard errors. */
-function meanInErrors(from: readonly number[], to: readonly number[]): number {
+function meanInErrors(
+  from: readonly number[],
+  to: readonly number[],
+  groups?: readonly number[],
+): number {
   const gains = to.map((value, i) => value - from[i]!);
   const gain = mean(gains);
-  const squares = gains.reduce((sum, value) => sum + (value - gain) ** 2, 0);
-  if (gain === 0) return 0;
-  return gain / Math.sqrt(squares / (gains.length - 1) / gains.length);
+  return gain === 0 ? 0 : gain / standardError(gains, groups);
 }
 
 /** A smaller loss, in standard errors of the mean difference between questions, may be chance. */
@@ -159,9 +172,8 @@ const MAX_FALLS = 3;
 
 /**
  * Whether a record is clearly below another. With d_i the loss of reciprocal rank of question i,
- * and n questions,
  *
- *     mean(d) > 2 sd(d) / sqrt(n)
+ *     mean(d) > 2 se(d)
  */
 export const isBelow = (record: QuestionMeasures, best: QuestionMeasures): boolean =>
   gainOf(record, best) > SIGNIFICANT_ERRORS;
@@ -184,10 +196,13 @@ const description = z.array(
   z.object({
     step: z.int(),
     reciprocalRanks: numbers,
+    groups: numbers.optional(),
     hybrid: z.object({ weights, reciprocalRanks: numbers }),
     exactMatch: numbers.optional(),
     f1: numbers.optional(),
-    reported: z.object({ reciprocalRanks: numbers, hybrid: numbers }).optional(),
+    reported: z
+      .object({ reciprocalRanks: numbers, hybrid: numbers, groups: numbers.optional() })
+      .optional(),
     reading: numbers.optional(),
     taken: z.boolean().optional(),
   }),

@@ -13,7 +13,7 @@ import { bestOf, type MeasurementRecord, measuresOf, type ReportedRanks } from "
 export interface Gain {
   /** After minus before, from -1 to 1. */
   readonly difference: number;
-  /** The 95 % interval, by 10,000 bootstrap samples of the questions. */
+  /** The 95 % interval, by 10,000 bootstrap samples of the passages that questions are about. */
   readonly interval: readonly [low: number, high: number];
 }
 
@@ -98,12 +98,12 @@ export function outcomeOf(
   return {
     before: of(start.reciprocalRanks),
     after: of(end.reciprocalRanks),
-    gain: gainOf(start.reciprocalRanks, end.reciprocalRanks),
+    gain: gainOf(start.reciprocalRanks, end.reciprocalRanks, start.groups),
     bm25,
     hybrid: {
       before: of(start.hybrid),
       after: of(end.hybrid),
-      gain: gainOf(start.hybrid, end.hybrid),
+      gain: gainOf(start.hybrid, end.hybrid, start.groups),
       weights: kept.hybrid.weights,
     },
     ...(reading && { reading }),
@@ -117,19 +117,25 @@ export function outcomeOf(
 
 function refusalOf(first: MeasurementRecord, best: MeasurementRecord): RefusedModel | undefined {
   const [start, end] = [reportedRanks(first), reportedRanks(best)];
-  const gain = gainOf(start.reciprocalRanks, end.reciprocalRanks);
-  const hybrid = gainOf(start.hybrid, end.hybrid);
+  const gain = gainOf(start.reciprocalRanks, end.reciprocalRanks, start.groups);
+  const hybrid = gainOf(start.hybrid, end.hybrid, start.groups);
   if (![gain, hybrid].some(isClearLoss)) return undefined;
   return { step: best.step, ...(best.taken && { taken: true }), gain, hybrid };
 }
 
 const isClearLoss = ({ interval: [, high] }: Gain): boolean => high < 0;
 
-const reportedRanks = ({ reported, reciprocalRanks, hybrid }: MeasurementRecord): ReportedRanks =>
-  reported ?? { reciprocalRanks, hybrid: hybrid.reciprocalRanks };
+const reportedRanks = (record: MeasurementRecord): ReportedRanks => {
+  const { reported, reciprocalRanks, hybrid, groups } = record;
+  return reported ?? { reciprocalRanks, hybrid: hybrid.reciprocalRanks, groups };
+};
 
-function gainOf(before: readonly number[], after: readonly number[]): Gain {
-  const { difference, interval } = pairedDifference(before, after);
+function gainOf(
+  before: readonly number[],
+  after: readonly number[],
+  groups: readonly number[] | undefined,
+): Gain {
+  const { difference, interval } = pairedDifference(before, after, groups);
   return { difference, interval };
 }
 

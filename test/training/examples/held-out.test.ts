@@ -63,6 +63,30 @@ test("what is made of a passage or of its copies is on one side, over all source
   }
 });
 
+test("all that is made of held-out passages measures; what is about many passages is drawn first", async () => {
+  const passages = TEXTS.map((text, i) => ({ id: `p${i}`, title: "", text }));
+  const corpus = passagesOf(passages);
+  const made = await listOf(crops(corpus, ALL));
+  const chapters = Array.from({ length: 20 }, (_, i) => ({
+    ...question(i, 0),
+    question: `chapter ${NOUNS[i % 10]} ${i}`,
+    relevant: [0, 1, 2, 3, 4].map((j) => `p${5 * i + j}`),
+  }));
+  const splits = await holdOut(
+    new Map<SourceName, readonly Example[]>([
+      ["crops", made],
+      ["titles", chapters],
+    ]),
+    corpus,
+    { seed: 1, max: () => 100 },
+  );
+  const { training, heldOut } = splits.get("crops")!;
+  assert.is(splits.get("titles")!.heldOut.length, 2);
+  const chapter = ({ relevant }: Example) => Math.floor(Number(relevant[0]!.slice(1)) / 5);
+  assert.is(new Set(heldOut.map(chapter)).size, 2, "ten passages are held out");
+  assert.is(training.length + heldOut.length, made.length);
+});
+
 test("equal questions are on one side; labelled queries may share passages", async () => {
   const labelled = Array.from({ length: 300 }, (_, i) => ({
     ...question(i, 0), // query i and query i + 150 are the same

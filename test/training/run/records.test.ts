@@ -270,6 +270,40 @@ test("BM25 of the monitor scores its own texts with the statistics of the corpus
   });
 });
 
+test("questions about one passage prove as much as one", () => {
+  const groups = Array.from({ length: 20 }, (_, i) => Math.floor(i / 5));
+  const one = [...all(1, 5), ...all(0.5, 15)]; // all that gained are about one of four passages
+  const grouped = (step: number, ranks: readonly number[]) => {
+    const { reported, ...rest } = record(step, ranks);
+    return { ...rest, groups, reported: { ...reported!, groups } };
+  };
+  assert.is(bestOf([record(0, all(0.5)), record(5, one)]).step, 5);
+  assert.is(bestOf([grouped(0, all(0.5)), grouped(5, one)]).step, 0);
+  const { gain } = outcomeOf([grouped(0, all(0.5)), grouped(5, all(1))], {}, false);
+  assert.equal(gain.interval, [0.5, 0.5]);
+});
+
+test("a question sees its versions of passages, and no other", async () => {
+  const passages = ["a", "b", "a (2)"].map((id) => ({ id, title: "", text: `word of ${id}` }));
+  const questions = [
+    { question: "word", relevant: ["a"], about: ["a"] },
+    { question: "word", relevant: ["a (2)"], about: ["a"], instead: [["a", "a (2)"]] as const },
+    { question: "word", relevant: ["b"], about: ["a"], instead: [["a", null]] as const },
+    { question: "word", relevant: ["b"] },
+  ];
+  const bm25 = (): Promise<Bm25> => buildBm25(passages);
+  const { sees, groups, baseline } = await openMonitorSet(
+    { questions, passages, every: 5 },
+    { bm25 },
+  );
+  assert.equal(
+    sees!.map((sight) => passages.filter((_, i) => sight(i)).map(({ id }) => id)),
+    [["a", "b"], ["b", "a (2)"], ["b"], ["a", "b"]],
+  );
+  assert.equal(groups, [0, 0, 0, 1]);
+  assert.is(baseline.measures.mrr, (1 + 1 / 2 + 1 + 1 / 2) / 4); // equal scores in their order
+});
+
 test("every second of many examples reports, and those about one passage are on one side", async () => {
   const passages = Array.from({ length: 30 }, (_, i) => ({
     id: `p${i}`,

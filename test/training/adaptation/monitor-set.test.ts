@@ -1,0 +1,55 @@
+/** The retrieval test of an adaptation: each held-out example sees its passage as it reads it. */
+
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { createMonitorSet } from "../../../src/training/adaptation/monitor-set.ts";
+import { openCorpus } from "../../../src/training/examples/corpus.ts";
+import type { Example } from "../../../src/training/examples/example.ts";
+import { temporaryFolder, writeLines } from "../../support/training.ts";
+
+const FIRST = "The owl met the fox near the old gate.";
+const SECOND = "The hare met the mole near the new mill.";
+const THIRD = "A stoat slept below the long wall of stone.";
+const TEXT = [FIRST, SECOND, THIRD].join(" ");
+
+const crop = (sentence: string): Example => {
+  const start = TEXT.indexOf(sentence);
+  const cut = { passageId: "a", extent: { start, end: start + sentence.length } };
+  return { id: sentence, question: sentence, answers: [], relevant: ["a"], removal: { cut } };
+};
+
+test("several examples of one passage are measured, each with its own sentence removed", async () => {
+  const records = [
+    { _id: "a", text: TEXT },
+    { _id: "b", text: "The owl met another hare near some other gate by the sea." },
+  ];
+  await using folder = temporaryFolder();
+  const file = writeLines(join(folder.path, "corpus.jsonl"), records);
+  await using corpus = await openCorpus(file);
+  const stays: Example = { ...crop(THIRD), removal: {} };
+  const window: Example = { ...crop(FIRST), relevant: ["b"], removal: { passageId: "a" } };
+  const set = await createMonitorSet({ seed: 0, monitorSteps: 5 }, corpus, [
+    crop(FIRST),
+    crop(SECOND),
+    stays,
+    window,
+  ]);
+  const texts = new Map(set.passages.map(({ id, text }) => [id, text]));
+  assert.equal(
+    set.questions.map(({ relevant, about, instead }) => ({
+      text: texts.get(relevant[0]!),
+      about,
+      hidden: instead?.map(([id]) => id),
+    })),
+    [
+      { text: `${SECOND} ${THIRD}`, about: ["a"], hidden: undefined },
+      { text: `${FIRST} ${THIRD}`, about: ["a"], hidden: ["a"] },
+      { text: TEXT, about: ["a"], hidden: ["a"] },
+      { text: records[1]!.text, about: ["a"], hidden: ["a"] },
+    ],
+  );
+  assert.is(texts.size, 4);
+});
+
+test.run();
