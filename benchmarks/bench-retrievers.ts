@@ -26,7 +26,7 @@ import { evaluateAnswers } from "../src/evaluation/predictions.ts";
 import { evaluateRun, type Qrels } from "../src/evaluation/ranking.ts";
 import { ReAtt } from "../src/reatt.ts";
 import type { ScoredId } from "../src/retrieval/bm25/bm25.ts";
-import { openLexicalIndex } from "../src/retrieval/bm25/lexical-index.ts";
+import { openLexicalIndex } from "../src/retrieval/lexical-index.ts";
 import { indexInfo } from "../src/retrieval/maintain.ts";
 import type { TokenIndex } from "../src/retrieval/search/token-index.ts";
 import type { Passage } from "../src/text/passage.ts";

@@ -88,11 +88,6 @@ export {
 } from "./reatt.ts";
 export type { Bm25Parameters, GivenParameters, ScoredId } from "./retrieval/bm25/bm25.ts";
 export type { InvertedIndexOptions } from "./retrieval/bm25/inverted-index.ts";
-export {
-  type LexicalIndex,
-  type LexicalSearchOptions,
-  openLexicalIndex,
-} from "./retrieval/bm25/lexical-index.ts";
 export type { Bits } from "./retrieval/codec/codec.ts";
 export type { ExplainedToken, Explanation, MatchedToken } from "./retrieval/explain.ts";
 export type { FaissFactory } from "./retrieval/faiss/faiss-factory.ts";
@@ -114,6 +109,11 @@ export type { DeleteOptions } from "./retrieval/index/maintain/update.ts";
 export type { Damage } from "./retrieval/index/maintain/verify.ts";
 export type { BuildProgress } from "./retrieval/index/write/build.ts";
 export type { BuildForecast } from "./retrieval/index/write/forecast.ts";
+export {
+  type LexicalIndex,
+  type LexicalSearchOptions,
+  openLexicalIndex,
+} from "./retrieval/lexical-index.ts";
 export { deletePassages, indexInfo, verifyIndex } from "./retrieval/maintain.ts";
 export type { Engine, PresetName } from "./retrieval/open-engine.ts";
 export type { OpenOptions } from "./retrieval/open-index.ts";

@@ -21,8 +21,8 @@ import { openAppendFile } from "../../src/io/append-file.ts";
 import { mean } from "../../src/math/mean.ts";
 import { hitLists } from "../../src/reatt/retrieving.ts";
 import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
-import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import type { HybridOptions } from "../../src/retrieval/hybrid.ts";
+import { openLexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import {

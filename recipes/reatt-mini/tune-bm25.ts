@@ -12,7 +12,6 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ReAtt } from "../../src/reatt.ts";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
-import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import {
   combineScores,
   type HybridScores,
@@ -20,6 +19,7 @@ import {
   MIN_CANDIDATES,
   robustLambda,
 } from "../../src/retrieval/hybrid.ts";
+import { openLexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import {

@@ -16,7 +16,7 @@ import { createOutputDirectory, createTemporaryDirectory } from "../io/create-di
 import { InputError } from "../io/errors.ts";
 import { LANGUAGE } from "../options/library-options.ts";
 import { flag, integer, option, path, type Resolved, text } from "../options/option.ts";
-import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
+import { openLexicalIndex } from "../retrieval/lexical-index.ts";
 import { type Comparison, csvOf, formatBenchmark, type Tuned } from "./benchmark-report.ts";
 import { measureSystems, type RankedSystem, searchAll, tuneOn } from "./benchmark-systems.ts";
 import { configure, defineCommand } from "./command.ts";

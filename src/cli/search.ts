@@ -20,8 +20,8 @@ import {
 } from "../options/option.ts";
 import type { ReAtt, RetrieveOptions } from "../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../retrieval/bm25/bm25.ts";
-import { openLexicalIndex } from "../retrieval/bm25/lexical-index.ts";
 import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
+import { openLexicalIndex } from "../retrieval/lexical-index.ts";
 import { WHERE_OPTION } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { isStoreAddress } from "../retrieval/store/address.ts";
@@ -220,14 +220,19 @@ function weightsOf(
   throw new UsageError(`--${k1 === undefined ? "b" : "k1"} needs --lambda X or --hybrid`);
 }
 
-/** Builds BM25 with a progress bar if it takes long. The library would build it without one. */
+/**
+ * Makes BM25 of the passages with a progress bar if it takes long, where the index has no words of
+ * this language. The library would make it without one.
+ */
 async function withLexical(
   { lambda, k1 = DEFAULT_PARAMETERS.k1, b = DEFAULT_PARAMETERS.b }: HybridOptions,
   index: TokenIndex,
   language: Language | undefined,
   signal: AbortSignal,
 ): Promise<HybridOptions> {
-  if (isStoreAddress(index.directory)) return { lambda, k1, b };
+  const words = await index.words();
+  const isOther = language !== undefined && language !== words?.analyser.languages[0];
+  if (isStoreAddress(index.directory) || (words && !isOther)) return { lambda, k1, b };
   const started = performance.now();
   let progress: Progress | undefined;
   const onProgress = (passages: number): void => {

@@ -18,7 +18,7 @@ import type { HybridWeights } from "../model/config.ts";
 import type { HYBRID_OPTIONS } from "../options/library-options.ts";
 import type { Given } from "../options/option.ts";
 import type { GivenParameters } from "./bm25/bm25.ts";
-import { cachedLexicalIndex, type LexicalIndex } from "./bm25/lexical-index.ts";
+import { cachedLexicalIndex, type LexicalIndex } from "./lexical-index.ts";
 import { type Ranking, ranked } from "./scoring/top-k.ts";
 import type { IndexGeneration, RankingRequest } from "./search/generation.ts";
 import type { WordSearch } from "./search/word-search.ts";
@@ -37,14 +37,14 @@ export interface EncodedQuestion {
 }
 
 /**
- * Ranks by `BM25 / terms of the question + lambda * retrieval score`. Without `lexical`, the BM25
- * index of the open token index is built on first use and cached for it. Default of `k1` and `b`:
- * those of `lexical`.
+ * Ranks by `BM25 / terms of the question + lambda * retrieval score`. Without `lexical`, BM25
+ * reads the words that the token index holds; without them, it is built on first use and cached.
+ * Default of `k1` and `b`: those of `lexical`.
  */
 export interface HybridOptions extends Given<typeof HYBRID_OPTIONS> {
   /**
-   * A BM25 index of the same generation of the index, from `openLexicalIndex`. Default: one that
-   * the open index keeps.
+   * A BM25 index of the same generation of the index, from `openLexicalIndex`. Default: the words
+   * that the index holds, or else a BM25 index that the open index keeps.
    */
   readonly lexical?: LexicalIndex | undefined;
 }
@@ -99,7 +99,7 @@ export async function hybridSearch(
   { topK, accept, signal }: RankingRequest,
 ): Promise<Ranking[]> {
   const words: WordSearch =
-    lexical?.bm25 ?? index.words ?? (await cachedLexicalIndex(index, signal)).bm25;
+    lexical?.bm25 ?? (await index.words()) ?? (await cachedLexicalIndex(index, signal)).bm25;
   const depth = Math.max(MIN_CANDIDATES, topK);
   const lists: Ranking[] = [];
   for (const { text } of questions) lists.push(await words.rank(text, depth, { accept, k1, b }));

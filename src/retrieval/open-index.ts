@@ -17,6 +17,7 @@ import { checkPreset, openEngine } from "./open-engine.ts";
 import { type OpenGeneration, refreshingIndex } from "./refreshing-index.ts";
 import { IndexGeneration } from "./search/generation.ts";
 import { openPassageScorer } from "./search/passage-scorer.ts";
+import { openStoredWords } from "./search/stored-words.ts";
 import type { TokenIndex } from "./search/token-index.ts";
 import type { FillProgress } from "./search/token-search.ts";
 import { checkModel, type SearchingModel, warnOfStates } from "./searching-model.ts";
@@ -128,13 +129,18 @@ async function openGeneration(
     const scorer = openPassageScorer(searchEngine.keys ?? store, options.threads);
     const header = linkBase === undefined ? manifest.header : { ...manifest.header, linkBase };
     const shown = { ...manifest, header };
-    const parts = { directory, manifest: shown, store, engine: searchEngine, scorer, codebook };
+    const openWords = () => openStoredWords(segments);
+    const open = { directory, manifest: shown, store, scorer, codebook, openWords };
     const release = async () => {
       await searchEngine[Symbol.asyncDispose]();
       await scorer[Symbol.asyncDispose]();
       await snapshot[Symbol.asyncDispose]();
     };
-    return { generation: new IndexGeneration(parts), state: manifest, release };
+    return {
+      generation: new IndexGeneration({ ...open, engine: searchEngine }),
+      state: manifest,
+      release,
+    };
   } catch (error) {
     await snapshot[Symbol.asyncDispose]();
     throw error;

@@ -7,9 +7,9 @@ import { filterOption } from "../options/arguments.ts";
 import { HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
 import { type Given, option, type Resolved, SIGNAL } from "../options/option.ts";
 import type { Passage } from "../text/passage.ts";
-import type { LexicalIndex } from "./bm25/lexical-index.ts";
 import { documentKey, type RankPassages, rankDocuments } from "./documents.ts";
 import { type EncodedQuestion, type HybridOptions, hybridSearch } from "./hybrid.ts";
+import type { LexicalIndex } from "./lexical-index.ts";
 import type { Ranking } from "./scoring/top-k.ts";
 import type { IndexGeneration } from "./search/generation.ts";
 import { parseWhere } from "./where/parse-where.ts";
@@ -47,8 +47,8 @@ export const RETRIEVE_OPTIONS = {
   /**
    * Ranks by BM25 and the model together. `true` uses the weights that the model stores
    * (`config.hybrid`), an object gives others, `false` ranks by the model alone. Default: true if
-   * the model stores weights. The BM25 index of the passages is built in memory on first use, and
-   * kept as long as the open index.
+   * the model stores weights. BM25 reads the words that the index holds; without them, it is
+   * built in memory on first use, and kept as long as the open index.
    */
   hybrid: z.union([z.boolean(), hybridWeights], "true, false or an object with lambda").optional(),
   ...SIGNAL,

@@ -29,6 +29,9 @@ const STOP_WORDS = new Set(
   ).split(" "),
 );
 
+/** The version of the terms. Indexes hold terms: raise it when a text gets others. */
+export const ANALYSIS = 1;
+
 /** Gives the terms of a text, in its order. */
 export interface Analyser {
   /** One for each script at most. */
@@ -77,6 +80,9 @@ const folded = (term: string): string =>
 
 const UNDIVIDED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
+
+/** Whether the words of a text depend on the dictionary of ICU. */
+export const needsDictionary = (text: string): boolean => UNDIVIDED.test(text);
 
 /** The words of a run of letters: several in a script without spaces. */
 function dividedWords(run: string): readonly string[] {

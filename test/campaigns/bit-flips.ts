@@ -98,6 +98,7 @@ async function makeIndex(directory: string, bits: 2 | undefined): Promise<Subjec
 async function answers(directory: string): Promise<unknown> {
   await using index = await openIndex(directory, { threads: 1 });
   const hits = await index.search(encodeText("w1 w2 w3"), { topK: 10 });
+  const words = await (await index.words())!.rank("w1 w2 w3 w5 w7 w11", 10, {});
   const passages = [];
   const states = [];
   for await (const [ordinal, passage] of index.entries()) {
@@ -106,5 +107,13 @@ async function answers(directory: string): Promise<unknown> {
   }
   const matches = await index.matching({ lang: "en" });
   const english = passages.map((_, ordinal) => matches(ordinal));
-  return [hits, passages, states, english, await index.find("p99"), await index.find("none")];
+  return [
+    hits,
+    words,
+    passages,
+    states,
+    english,
+    await index.find("p99"),
+    await index.find("none"),
+  ];
 }

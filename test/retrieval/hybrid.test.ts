@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
-import type { LexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import {
   combineScores,
   type HybridScores,
@@ -11,6 +10,7 @@ import {
   robustLambda,
   tuneLambda,
 } from "../../src/retrieval/hybrid.ts";
+import type { LexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import { type Ranking, ranked } from "../../src/retrieval/scoring/top-k.ts";
 import type { IndexGeneration } from "../../src/retrieval/search/generation.ts";
 
@@ -98,7 +98,7 @@ function withScores(lexical: readonly number[], dense: readonly number[], findsF
         return ranked({ ordinals, scores: at(dense, ordinals) });
       });
     },
-    words: undefined,
+    words: async () => undefined,
     async scores() {
       throw new Error("all scores are known");
     },

@@ -1,11 +1,15 @@
 /** Compares rankings of passages and documents, dense and hybrid, with loops over all passages. */
 
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { resolveOptions } from "../../src/options/resolve.ts";
-import { openLexicalIndex } from "../../src/retrieval/bm25/lexical-index.ts";
 import { documentKey, rankDocuments } from "../../src/retrieval/documents.ts";
 import { type HybridOptions, MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
+import { segmentPath } from "../../src/retrieval/index/format/manifest.ts";
+import { WORDS_FILE } from "../../src/retrieval/index/format/words-file.ts";
+import { openLexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import { deletePassages } from "../../src/retrieval/maintain.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
 import {
@@ -213,9 +217,10 @@ test("a document of thousands of passages does not hide the others", async () =>
   assert.equal(counts, [2]);
 });
 
-test("hybrid search builds the lexical index of an open index once, for every k1 and b", async () => {
+test("without words, hybrid search makes the lexical index of an open index once, for every k1 and b", async () => {
   await using directory = await temporary();
   await build(directory.path, PASSAGES.slice(0, 60), { encode: encodeVaried });
+  await rm(join(segmentPath(directory.path, "000001"), WORDS_FILE));
   await using index = await openIndex(directory.path);
   let reads = 0;
   const { entries } = index;

@@ -9,11 +9,11 @@ import type { Passage } from "../../text/passage.ts";
 import type { Analyser } from "../../text/terms.ts";
 import { type Ranking, TopK } from "../scoring/top-k.ts";
 import {
-  BLOCK_PASSAGES,
   buildInvertedIndex,
   type InvertedIndex,
   type InvertedIndexOptions,
   type PostingBlock,
+  type Postings,
   postingOf,
   postingsOf,
 } from "./inverted-index.ts";
@@ -114,42 +114,57 @@ export function bm25Over(
   parameters: GivenParameters = {},
   collection?: CollectionStatistics,
 ): Bm25 {
-  const defaults = checkedParameters(parameters, DEFAULT_PARAMETERS);
-  const own: CollectionStatistics = {
-    size: index.size,
-    averageLength: index.averageLength,
-    documentFrequency: (term) => frequencyOf(index, term),
-    analyser: index.analyser,
-  };
-  const statistics = collection ?? own;
-  const scores = new Float64Array(Math.min(index.ids.length, BLOCK_PASSAGES));
-  const normsOf = (parameters: GivenParameters): LengthNorm =>
-    lengthNorm(checkedParameters(parameters, defaults), statistics.averageLength);
-  const rank: Bm25["rank"] = (query, topK, { accept, ...parameters } = {}) => {
-    const best = new TopK(topK);
-    const scoring = { weights: termWeights(index, statistics, query), ...normsOf(parameters) };
-    for (const [i, block] of index.blocks.entries()) {
-      if (!scoreBlock(block, scoring, scores)) continue;
-      for (let place = 0; place < block.lengths.length; place++) {
-        const ordinal = i * BLOCK_PASSAGES + place;
-        if (scores[place]! > 0 && (accept?.(ordinal) ?? true)) best.push(ordinal, scores[place]!);
-      }
-    }
-    return best.take(topK);
-  };
+  const { ids, size, averageLength, analyser } = index;
+  const { rank, score } = scoresOver(index, parameters, collection);
   return {
-    ...own,
-    ids: index.ids,
+    ids,
+    size,
+    averageLength,
+    documentFrequency: (term) => frequencyOf(index, term),
+    analyser,
     rank,
+    score,
     search(query, topK, options) {
       const { ordinals, scores } = rank(query, topK, options);
-      return Array.from(ordinals, (ordinal, i) => ({ id: index.ids[ordinal]!, score: scores[i]! }));
+      return Array.from(ordinals, (ordinal, i) => ({ id: ids[ordinal]!, score: scores[i]! }));
+    },
+  };
+}
+
+/** The scores of BM25 over postings, which are those of the terms of the queries at least. */
+export function scoresOver(
+  index: Postings,
+  parameters: GivenParameters = {},
+  collection?: CollectionStatistics,
+): Pick<Bm25, "rank" | "score"> {
+  const defaults = checkedParameters(parameters, DEFAULT_PARAMETERS);
+  const { size, averageLength, analyser } = index;
+  const documentFrequency = (term: string): number => frequencyOf(index, term);
+  const statistics = collection ?? { size, averageLength, documentFrequency, analyser };
+  const longest = index.blocks.reduce((most, { lengths }) => Math.max(most, lengths.length), 0);
+  const scores = new Float64Array(longest);
+  const scoringOf = (query: string, parameters: GivenParameters): Scoring => ({
+    weights: termWeights(index, statistics, query),
+    ...lengthNorm(checkedParameters(parameters, defaults), statistics.averageLength),
+  });
+  return {
+    rank(query, topK, { accept, ...parameters } = {}) {
+      const best = new TopK(topK);
+      const scoring = scoringOf(query, parameters);
+      for (const block of index.blocks) {
+        if (!scoreBlock(block, scoring, scores)) continue;
+        for (let place = 0; place < block.lengths.length; place++) {
+          const ordinal = block.first + place;
+          if (scores[place]! > 0 && (accept?.(ordinal) ?? true)) best.push(ordinal, scores[place]!);
+        }
+      }
+      return best.take(topK);
     },
     score(query, ordinals, parameters = {}) {
-      const scoring = { weights: termWeights(index, statistics, query), ...normsOf(parameters) };
+      const scoring = scoringOf(query, parameters);
       return Float64Array.from(ordinals, (ordinal) => {
-        const block = index.blocks[Math.floor(ordinal / BLOCK_PASSAGES)];
-        return block ? scoreOf(block, ordinal % BLOCK_PASSAGES, scoring) : 0;
+        const block = index.blocks.findLast(({ first }) => first <= ordinal);
+        return block ? scoreOf(block, ordinal - block.first, scoring) : 0;
       });
     },
   };
@@ -214,7 +229,7 @@ export function inverseDocumentFrequency(passages: number, frequency: number): n
 
 /** The weight of each query term that the index has: idf times occurrences in the query. */
 function termWeights(
-  { vocabulary, analyser }: InvertedIndex,
+  { vocabulary, analyser }: Postings,
   { size, documentFrequency }: CollectionStatistics,
   query: string,
 ): Map<number, number> {
@@ -230,7 +245,7 @@ function termWeights(
 }
 
 /** The number of passages with a term. */
-function frequencyOf({ blocks, vocabulary }: InvertedIndex, term: string): number {
+function frequencyOf({ blocks, vocabulary }: Postings, term: string): number {
   const number = vocabulary.get(term);
   if (number === undefined) return 0;
   return blocks.reduce((passages, block) => {

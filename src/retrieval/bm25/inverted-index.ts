@@ -22,6 +22,8 @@ const MAX_FREQUENCY = 2 ** 16 - 1;
 const PROGRESS_INTERVAL = 1_000; // passages
 
 export interface PostingBlock {
+  /** The ordinal of its first passage. */
+  readonly first: number;
   /** The number of terms of each passage, repetitions included: [passages]; 0 if it is absent. */
   readonly lengths: Uint32Array;
   /** The terms that occur in the block, ascending: [terms]. */
@@ -34,19 +36,23 @@ export interface PostingBlock {
   readonly frequencies: Uint16Array;
 }
 
-/** An ordinal is a place in a block plus BLOCK_PASSAGES for each block before it. */
-export interface InvertedIndex {
-  /** Ids by ordinal; "" where there is no passage. */
-  readonly ids: readonly string[];
+/** The postings of some terms, or of all. */
+export interface Postings {
   /** The number of passages. */
   readonly size: number;
   /** The number of each term. */
   readonly vocabulary: ReadonlyMap<string, number>;
+  /** In the order of the ordinals. */
   readonly blocks: readonly PostingBlock[];
   /** Mean number of terms of a passage. */
   readonly averageLength: number;
   /** What makes the terms of passages and queries. */
   readonly analyser: Analyser;
+}
+
+export interface InvertedIndex extends Postings {
+  /** Ids by ordinal; "" where there is no passage. */
+  readonly ids: readonly string[];
 }
 
 export interface InvertedIndexOptions {
@@ -61,12 +67,14 @@ export interface InvertedIndexOptions {
   onProgress?: ((passages: number) => void) | undefined;
 }
 
-const NO_TERMS = new Uint32Array();
-
 type NumberedPassages = AsyncIterable<readonly [ordinal: number, passage: Passage]>;
 
 /** Passages that languages are detected from. */
-const LANGUAGE_SAMPLE = 200;
+export const LANGUAGE_SAMPLE = 200;
+
+/** What is indexed of a passage. */
+export const indexedText = ({ title, text }: Pick<Passage, "title" | "text">): string =>
+  `${title} ${text}`;
 
 /**
  * Indexes title and text of every passage.
@@ -84,25 +92,25 @@ export async function buildInvertedIndex(
   const ids: string[] = [];
   const vocabulary = new Map<string, number>();
   const blocks: PostingBlock[] = [];
-  let pending: Uint32Array[] = [];
+  let open = new OpenBlock(0, vocabulary);
   let totalLength = 0;
   let size = 0;
-  const add = (id: string, terms: Uint32Array): void => {
+  const add = (id: string, terms: readonly string[]): void => {
     ids.push(id);
-    pending.push(terms);
-    if (pending.length < BLOCK_PASSAGES) return;
-    blocks.push(invert(pending, vocabulary.size));
-    pending = [];
+    open.add(terms);
+    if (open.passages < BLOCK_PASSAGES) return;
+    blocks.push(open.invert());
+    open = new OpenBlock(ids.length, vocabulary);
   };
-  for await (const [ordinal, { id, title, text }] of all) {
+  for await (const [ordinal, passage] of all) {
     signal?.throwIfAborted();
-    const terms = analyser.terms(`${title} ${text}`).map((term) => numberOf(vocabulary, term));
-    while (ids.length < ordinal) add("", NO_TERMS);
-    add(id, Uint32Array.from(terms).sort());
+    const terms = analyser.terms(indexedText(passage));
+    while (ids.length < ordinal) add("", []);
+    add(passage.id, terms);
     totalLength += terms.length;
     if (++size % PROGRESS_INTERVAL === 0) onProgress?.(size);
   }
-  if (pending.length > 0) blocks.push(invert(pending, vocabulary.size));
+  if (open.passages > 0) blocks.push(open.invert());
   onProgress?.(size);
   return { ids, size, vocabulary, blocks, averageLength: totalLength / size, analyser };
 }
@@ -127,7 +135,7 @@ async function sampled(
 }
 
 function languagesOf(sample: readonly Passage[], language: Language | undefined): Language[] {
-  const detected = detectLanguages(sample.map(({ title, text }) => `${title} ${text}`));
+  const detected = detectLanguages(sample.map(indexedText));
   if (language === undefined) return detected;
   return [language, ...detected.filter((other) => scriptOf(other) !== scriptOf(language))];
 }
@@ -163,43 +171,61 @@ function firstFrom(
   return low;
 }
 
-function numberOf(vocabulary: Map<string, number>, term: string): number {
-  const known = vocabulary.get(term);
-  if (known !== undefined) return known;
-  vocabulary.set(term, vocabulary.size);
-  return vocabulary.size - 1;
-}
+/** Collects the terms of up to `BLOCK_PASSAGES` consecutive passages. */
+export class OpenBlock {
+  readonly #first: number;
+  readonly #vocabulary: Map<string, number>;
+  /** The sorted terms of each passage. */
+  readonly #passages: Uint32Array[] = [];
 
-/** Inverts the sorted terms of each passage by counting sort, which keeps the order of passages. */
-function invert(passages: readonly Uint32Array[], vocabularySize: number): PostingBlock {
-  const counts = new Uint32Array(vocabularySize);
-  for (const passage of passages) forEachRun(passage, (term) => counts[term]!++);
-  const terms = Uint32Array.from(counts.keys()).filter((term) => counts[term]! > 0);
-  const starts = new Uint32Array(terms.length + 1);
-  terms.forEach((term, i) => {
-    starts[i + 1] = starts[i]! + counts[term]!;
-  });
-  const next = counts; // the position of the next posting of each term
-  terms.forEach((term, i) => {
-    next[term] = starts[i]!;
-  });
-  const postings = starts[terms.length]!;
-  const places = new Uint16Array(postings);
-  const frequencies = new Uint16Array(postings);
-  passages.forEach((passage, place) => {
-    forEachRun(passage, (term, length) => {
-      const posting = next[term]!++;
-      places[posting] = place;
-      frequencies[posting] = Math.min(length, MAX_FREQUENCY);
+  /** @param vocabulary gets the terms that it does not have */
+  constructor(first: number, vocabulary: Map<string, number>) {
+    this.#first = first;
+    this.#vocabulary = vocabulary;
+  }
+
+  get passages(): number {
+    return this.#passages.length;
+  }
+
+  /** Adds the next passage. */
+  add(terms: readonly string[]): void {
+    this.#passages.push(Uint32Array.from(terms, (term) => this.#numberOf(term)).sort());
+  }
+
+  /** Inverts the terms by counting sort, which keeps the order of the passages. */
+  invert(): PostingBlock {
+    const counts = new Uint32Array(this.#vocabulary.size);
+    for (const passage of this.#passages) forEachRun(passage, (term) => counts[term]!++);
+    const terms = Uint32Array.from(counts.keys()).filter((term) => counts[term]! > 0);
+    const starts = new Uint32Array(terms.length + 1);
+    terms.forEach((term, i) => {
+      starts[i + 1] = starts[i]! + counts[term]!;
     });
-  });
-  return {
-    lengths: Uint32Array.from(passages, ({ length }) => length),
-    terms,
-    starts,
-    places,
-    frequencies,
-  };
+    const next = counts; // the position of the next posting of each term
+    terms.forEach((term, i) => {
+      next[term] = starts[i]!;
+    });
+    const postings = starts[terms.length]!;
+    const places = new Uint16Array(postings);
+    const frequencies = new Uint16Array(postings);
+    this.#passages.forEach((passage, place) => {
+      forEachRun(passage, (term, length) => {
+        const posting = next[term]!++;
+        places[posting] = place;
+        frequencies[posting] = Math.min(length, MAX_FREQUENCY);
+      });
+    });
+    const lengths = Uint32Array.from(this.#passages, ({ length }) => length);
+    return { first: this.#first, lengths, terms, starts, places, frequencies };
+  }
+
+  #numberOf(term: string): number {
+    const known = this.#vocabulary.get(term);
+    if (known !== undefined) return known;
+    this.#vocabulary.set(term, this.#vocabulary.size);
+    return this.#vocabulary.size - 1;
+  }
 }
 
 /** Calls `visit` for each run of equal terms. */

@@ -80,6 +80,8 @@ export interface OpenParts {
   readonly scorer: PassageScorer;
   /** Of a compressed index. */
   readonly codebook?: Codebook | undefined;
+  /** BM25 over the words that the index holds; undefined if it holds none. */
+  readonly openWords: () => Promise<WordSearch | undefined>;
   /** Of an index whose passages are in a store. */
   readonly remote?: RemotePassages | undefined;
 }
@@ -91,7 +93,6 @@ export interface OpenParts {
 export interface RemotePassages {
   readonly accepting: IndexGeneration["accepting"];
   readonly matching: IndexGeneration["matching"];
-  readonly words: WordSearch;
   /** The passages at these ordinals, with few questions to the store. */
   passages(ordinals: readonly number[]): Promise<Passage[]>;
 }
@@ -128,12 +129,8 @@ export class IndexGeneration {
   readonly passageCount: number;
   /** The number of their keys. */
   readonly tokenCount: number;
-  /**
-   * BM25 of a store; undefined if it is built of the passages (bm25/).
-   *
-   * @internal
-   */
-  readonly words: WordSearch | undefined;
+  readonly #openWords: OpenParts["openWords"];
+  #words: ReturnType<OpenParts["openWords"]> | undefined;
   readonly #store: OpenParts["store"];
   readonly #remote: RemotePassages | undefined;
   readonly #engine: SearchEngine;
@@ -142,13 +139,22 @@ export class IndexGeneration {
   readonly #codebook: Codebook | undefined;
 
   /** @internal */
-  constructor({ directory, manifest, store, engine, scorer, codebook, remote }: OpenParts) {
+  constructor({
+    directory,
+    manifest,
+    store,
+    engine,
+    scorer,
+    codebook,
+    openWords,
+    remote,
+  }: OpenParts) {
     this.directory = directory;
     this.header = manifest.header;
     this.generation = manifest.generation;
     this.passageCount = store.passageCount;
     this.tokenCount = store.tokenCount;
-    this.words = remote?.words;
+    this.#openWords = openWords;
     this.#store = store;
     this.#remote = remote;
     this.#engine = engine;
@@ -229,6 +235,21 @@ export class IndexGeneration {
   /** Whether a search for few passages takes less time than one for many. */
   get findsFewFaster(): boolean {
     return this.#engine.searchAlso !== undefined;
+  }
+
+  /**
+   * BM25 of the index; undefined if it must be made of its passages (lexical-index.ts).
+   *
+   * @internal
+   */
+  words(): Promise<WordSearch | undefined> {
+    if (this.#words) return this.#words;
+    const opening = this.#openWords();
+    this.#words = opening;
+    opening.catch(() => {
+      this.#words = undefined;
+    });
+    return opening;
   }
 
   /**

@@ -1,4 +1,7 @@
-/** The interface of a search by words (BM25), in memory (bm25/) or in a store (store/). */
+/**
+ * The interface of a search by words (BM25): in memory (bm25/), in the files of an index
+ * (stored-words.ts) or in a store (store/).
+ */
 
 import type { Analyser } from "../../text/terms.ts";
 import type { Awaitable } from "../index/format/awaitable.ts";

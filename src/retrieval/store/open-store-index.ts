@@ -53,7 +53,8 @@ export async function generationOf(
     engine: openCandidateSearch(parts),
     scorer,
     codebook: codec.codebook,
-    remote: { ...filters, words, passages: passages.passages },
+    openWords: async () => words,
+    remote: { ...filters, passages: passages.passages },
   });
   const release = async () => {
     await scorer[Symbol.asyncDispose]();

@@ -77,7 +77,8 @@ test("many passages are one question to the store, also when they are not in mem
 
 test("what was asked about is forgotten after very many words and conditions", () =>
   withCounts(3, async (index, asked) => {
-    const rank = (query: string) => index.words!.rank(query, 1, {});
+    const words = (await index.words())!;
+    const rank = (query: string) => words.rank(query, 1, {});
     const first = await rank("w1");
     await rank("w1");
     assert.is(asked.frequencies!.length, 1);

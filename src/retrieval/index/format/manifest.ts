@@ -25,6 +25,8 @@
  *                                 (codec quantised, lists.ts)
  *         blocks.u32              CRC-32 of every block of 16 KiB of the files above, in the order
  *                                 of the manifest
+ *         words.bin               the inverted index of the texts, for BM25 (words-file.ts). The
+ *                                 manifest does not name it, and search works without it
  *         deleted-000002.bits     a bit for each passage, lowest bit of a byte first: set if the
  *                                 passage is deleted or replaced, as of generation 2; absent if
  *                                 none is
@@ -51,6 +53,7 @@
  * resumes that change or removes them.
  *
  * Indexes of the first versions of reatt have no metadata files; those versions reject such files.
+ * They have no words either, and those versions ignore them.
  * New codecs need no new version: a codec is a name with parameters and its own files in the
  * segments. A reader rejects an unknown codec or version.
  */

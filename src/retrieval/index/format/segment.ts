@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { isMissing } from "../../../io/errors.ts";
 import { type OpenFile, openFile } from "../../../io/open-file.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { KeyDecoder } from "../../codec/codec.ts";
@@ -16,6 +17,7 @@ import { unpackFields, unpackPassage } from "./packed-passage.ts";
 import { openRows, type Rows } from "./rows.ts";
 import { type SharedFile, type SharedMemory, SharedReader, shareFile } from "./shared-blocks.ts";
 import { damagedFile, readAt } from "./storage.ts";
+import { readWords, type SegmentWords, WORDS_FILE } from "./words-file.ts";
 
 const ROW_BYTES = 16; // two uint64
 
@@ -52,6 +54,8 @@ export interface Segment extends AsyncDisposable {
   passage(ordinal: number): Promise<Passage>;
   /** The ordinal of the passage with this id; undefined if the segment has none. */
   find(id: string): Promise<number | undefined>;
+  /** The words of the segment; undefined if it has none that can be used (words-file.ts). */
+  words(): Promise<SegmentWords | undefined>;
   /** Of a compressed index that is opened with shared memory. */
   readonly compressed?: Compressed | undefined;
 }
@@ -80,6 +84,8 @@ export async function openSegment(
     await Promise.all(handles.map((handle) => handle.close()));
   };
   try {
+    // before the other files, so that one that is removed with them is not taken for missing
+    const words = await openWords(path, handles);
     const opened = await openFiles(path, record, handles);
     const compressed = shared && openCompressed(shared, shareFiles(opened));
     // the cache would treat a second `over` as another file
@@ -98,6 +104,7 @@ export async function openSegment(
     return {
       ...readers(files, decoder, record),
       packedStates: statesReader(files, uncached, record),
+      words: async () => words && readWords(join(path, WORDS_FILE), words, record),
       ...(compressed && { compressed }),
       record,
       isAlive,
@@ -117,7 +124,7 @@ type Files = (name: string) => CheckedFile;
 
 type SegmentReaders = Omit<
   Segment,
-  "record" | "isAlive" | "packedStates" | "compressed" | typeof Symbol.asyncDispose
+  "record" | "isAlive" | "packedStates" | "words" | "compressed" | typeof Symbol.asyncDispose
 >;
 
 function readers(files: Files, decoder: KeyDecoder, record: SegmentRecord): SegmentReaders {
@@ -254,6 +261,17 @@ interface OpenedFile {
   readonly handle: OpenFile;
   readonly bytes: number;
   readonly checksums: Uint32Array;
+}
+
+async function openWords(path: string, handles: OpenFile[]): Promise<OpenFile | undefined> {
+  try {
+    const file = await openFile(join(path, WORDS_FILE), "r");
+    handles.push(file);
+    return file;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
 }
 
 async function openFiles(

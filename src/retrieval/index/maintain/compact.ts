@@ -9,7 +9,7 @@ import { resolveOptions } from "../../../options/resolve.ts";
 import { checkBits, float32Decoder } from "../../codec/codec.ts";
 import { readCodec } from "../format/codebook-file.ts";
 import { type Manifest, readManifest, segmentPath } from "../format/manifest.ts";
-import { openSegments } from "../format/snapshot.ts";
+import { openSegments, openSnapshot } from "../format/snapshot.ts";
 import { reading, writing } from "../format/storage.ts";
 import { bitsOption, float32Record } from "../write/automatic-bits.ts";
 import { type BuildProgress, finishStage } from "../write/build.ts";
@@ -21,8 +21,9 @@ import { checkHeader } from "./update.ts";
  * Writes the passages of all segments to one segment. Deleted and replaced passages then take no
  * space, and a search opens fewer files.
  *
- * The order of the passages stays; their ordinals change if passages were deleted before them. Does
- * nothing for an index of one segment without deletions. An open index keeps its generation.
+ * The order of the passages stays; their ordinals change if passages were deleted before them. An
+ * index of one segment without deletions gets its words if an earlier version made it, and nothing
+ * else. An open index keeps its generation.
  *
  * @throws {InputError} if there is no index, if the system refuses to write, or if another process
  * writes the index
@@ -49,11 +50,11 @@ import { checkHeader } from "./update.ts";
 export async function compactIndex(directory: string, options?: CompactOptions): Promise<void> {
   checkPath(directory, "directory");
   const { wait, signal } = resolveOptions(COMPACT, options);
-  const { segments } = await readManifest(directory);
-  if (segments.length <= 1 && !segments[0]?.deleted) return;
+  if (isCompact(await readManifest(directory)) && (await hasWords(directory))) return;
   await updateIndex(
     directory,
     async (manifest, name) => {
+      if (isCompact(manifest)) return manifest; // the transaction writes the words
       const codec = await reading(directory, () => readCodec(directory, manifest));
       await using opened = await reading(directory, () =>
         openSegments([{ directory, segments: manifest.segments }], codec),
@@ -65,6 +66,16 @@ export async function compactIndex(directory: string, options?: CompactOptions):
     },
     { wait, signal },
   );
+}
+
+const isCompact = ({ segments }: Manifest): boolean =>
+  segments.length <= 1 && !segments[0]?.deleted;
+
+/** Whether the index has the words of its texts, which those of earlier versions do not have. */
+async function hasWords(directory: string): Promise<boolean> {
+  await using snapshot = await openSnapshot(directory);
+  const words = await Promise.all(snapshot.segments.map((segment) => segment.words()));
+  return words.every((of) => of !== undefined);
 }
 
 const COMPACT = { ...WRITE_OPTIONS, ...SIGNAL };

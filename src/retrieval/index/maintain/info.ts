@@ -1,6 +1,7 @@
 /** Summarises an index from its manifest. */
 
 import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { Bits } from "../../codec/codec.ts";
 import {
   type CutText,
@@ -10,8 +11,10 @@ import {
   type SegmentRecord,
   type ShardRecord,
   type StatesHeader,
+  segmentPath,
 } from "../format/manifest.ts";
 import { stateBytes } from "../format/packed-states.ts";
+import { WORDS_FILE } from "../format/words-file.ts";
 
 export interface IndexInfo {
   /** 1 for the first generation of the index; each change adds 1. */
@@ -81,9 +84,18 @@ export async function folderInfo(directory: string): Promise<IndexInfo> {
     },
     deletedPassages,
     states: header.states && statesInfo(segments, header.states),
-    bytes: sum(all.map(({ bytes }) => bytes)) + (await stat(manifestPath(directory))).size,
+    bytes:
+      sum(all.map(({ bytes }) => bytes)) +
+      sum(await Promise.all(segments.map((segment) => wordsBytes(directory, segment)))) +
+      (await stat(manifestPath(directory))).size,
   };
 }
+
+const wordsBytes = (directory: string, { name }: SegmentRecord): Promise<number> =>
+  stat(join(segmentPath(directory, name), WORDS_FILE)).then(
+    ({ size }) => size,
+    () => 0, // the manifest does not name it
+  );
 
 function statesInfo(segments: readonly SegmentRecord[], { size }: StatesHeader): StatesInfo {
   const bytesPerToken = stateBytes(size);

@@ -2,16 +2,24 @@
 
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { isSystemError, isTooManyFiles, systemProblem } from "../../../io/errors.ts";
+import {
+  InputError,
+  isMissing,
+  isSystemError,
+  isTooManyFiles,
+  systemProblem,
+} from "../../../io/errors.ts";
 import { type OpenFile, openFile } from "../../../io/open-file.ts";
 import {
   codebookPath,
   type FileRecord,
   type Manifest,
   readManifest,
+  type SegmentRecord,
   segmentPath,
 } from "../format/manifest.ts";
 import { readAt, readingErrorFrom } from "../format/storage.ts";
+import { readWords, WORDS_FILE } from "../format/words-file.ts";
 
 const READ_BYTES = 4_194_304;
 
@@ -30,21 +38,28 @@ export async function verifyFolder(
 ): Promise<Damage[]> {
   await using generation = await openGeneration(directory);
   const damages = [...generation.damages];
-  for (const { path, file, record } of generation.files) {
-    const problem = await problemOf(file, record, signal);
+  for (const { path, file, problemOf } of generation.files) {
+    const problem = await problemOf(file, signal);
     if (problem) damages.push({ path, problem });
   }
   return damages;
 }
 
-interface RecordedFile {
+/** A file of an index, and how it is checked. */
+interface ExpectedFile {
   readonly path: string;
+  /** What is wrong with it; undefined if nothing is. */
+  problemOf(file: OpenFile, signal: AbortSignal | undefined): Promise<string | undefined>;
+  /** Whether the index is complete without it. */
+  readonly isOptional?: boolean;
+}
+
+interface OpenedFile extends ExpectedFile {
   readonly file: OpenFile;
-  readonly record: FileRecord;
 }
 
 interface OpenGeneration extends AsyncDisposable {
-  readonly files: readonly RecordedFile[];
+  readonly files: readonly OpenedFile[];
   /** The files that cannot be opened. */
   readonly damages: readonly Damage[];
 }
@@ -70,39 +85,65 @@ async function openGeneration(directory: string): Promise<OpenGeneration> {
 }
 
 async function openFiles(directory: string, manifest: Manifest): Promise<OpenGeneration> {
-  const files: RecordedFile[] = [];
+  const files: OpenedFile[] = [];
   const damages: Damage[] = [];
   const dispose = async () => {
     await Promise.all(files.map(({ file }) => file.close()));
   };
-  for (const [path, record] of filesOf(directory, manifest))
+  for (const expected of filesOf(directory, manifest)) {
+    const { path, isOptional } = expected;
     try {
-      files.push({ path, record, file: await openFile(path, "r") });
+      files.push({ ...expected, file: await openFile(path, "r") });
     } catch (error) {
+      if (isOptional && isMissing(error)) continue;
       if (!isSystemError(error) || isTooManyFiles(error)) {
         await dispose();
         throw readingErrorFrom(error, path);
       }
       damages.push({ path, problem: systemProblem(error) });
     }
+  }
   return { files, damages, [Symbol.asyncDispose]: dispose };
 }
 
-function* filesOf(
-  directory: string,
-  { segments, codec }: Manifest,
-): Generator<[path: string, FileRecord]> {
-  for (const { name, files, deleted } of segments) {
+function* filesOf(directory: string, { segments, codec }: Manifest): Generator<ExpectedFile, void> {
+  for (const segment of segments) {
+    const { name, files, deleted } = segment;
     const folder = segmentPath(directory, name);
-    for (const [file, record] of Object.entries(files)) yield [join(folder, file), record];
-    if (deleted) yield [join(folder, deleted.file), deleted];
+    yield* recordedFiles(folder, { ...files, ...(deleted && { [deleted.file]: deleted }) });
+    yield wordsFile(join(folder, WORDS_FILE), segment);
   }
   if (codec.name === "quantised")
-    for (const [file, record] of Object.entries(codec.files))
-      yield [join(codebookPath(directory, codec.codebook), file), record];
+    yield* recordedFiles(codebookPath(directory, codec.codebook), codec.files);
 }
 
-async function problemOf(
+function* recordedFiles(
+  folder: string,
+  files: Readonly<Record<string, FileRecord>>,
+): Generator<ExpectedFile, void> {
+  for (const [name, record] of Object.entries(files))
+    yield {
+      path: join(folder, name),
+      problemOf: (file, signal) => recordedProblem(file, record, signal),
+    };
+}
+
+/** The words of a segment, which have checksums of their own. */
+const wordsFile = (path: string, segment: SegmentRecord): ExpectedFile => ({
+  path,
+  isOptional: true,
+  async problemOf(file, signal) {
+    try {
+      await (await readWords(path, file, segment))?.check(signal);
+    } catch (error) {
+      if (error instanceof InputError) return error.got;
+      throw error;
+    }
+    return undefined;
+  },
+});
+
+async function recordedProblem(
   file: OpenFile,
   record: FileRecord,
   signal: AbortSignal | undefined,

@@ -23,6 +23,11 @@ const PASSAGE_BYTES = 48;
 const STATES_START_BYTES = 8;
 /** Bytes of a token in the inverted lists. Usually less: tokens of a passage share a centroid. */
 const LIST_BYTES = 2;
+/**
+ * Bytes of the words of a passage for each byte of its compressed text: 0.36 of 5,000 passages of
+ * Wikipedia. A large corpus has fewer terms for each passage.
+ */
+const WORDS_SHARE = 0.36;
 /** Bytes of manifest and checksums, rounded up. */
 const FIXED_BYTES = 16_384;
 
@@ -80,7 +85,7 @@ interface Survey {
   readonly passages: number;
   readonly tokens: number;
   readonly cut: CutText;
-  /** Texts, metadata and states, which every codec stores alike. */
+  /** Texts, words, metadata and states, which every codec stores alike. */
   readonly sharedBytes: number;
 }
 
@@ -102,7 +107,7 @@ async function survey(
     const over = cutTokens(passage);
     if (over > 0) cut.passages++;
     cut.tokens += over;
-    own.sharedBytes += packPassage(passage).length + packFields(passage).length;
+    own.sharedBytes += (1 + WORDS_SHARE) * packPassage(passage).length + packFields(passage).length;
     if (header.states) own.sharedBytes += bytesOfStates(header.states, passage);
   }
   const scale = own.passages / Math.max(1, own.sampled);

@@ -12,7 +12,6 @@ import { syncDirectory } from "../../../io/replace-file.ts";
 import { journalPath } from "../format/journal.ts";
 import {
   codebookPath,
-  type FileRecord,
   findManifest,
   type Manifest,
   manifestPath,
@@ -23,6 +22,8 @@ import {
 } from "../format/manifest.ts";
 import { BLOCK_CHECKSUMS } from "../format/new-files.ts";
 import { isInUse, writing } from "../format/storage.ts";
+import { WORDS_FILE } from "../format/words-file.ts";
+import { writeMissingWords } from "./words.ts";
 
 /** The result of a transaction: the content of the next manifest. */
 export type IndexState = Pick<Manifest, "header" | "codec" | "shard" | "segments">;
@@ -123,6 +124,7 @@ async function runTransaction<Current extends Manifest | undefined>(
     const name = segmentName(generation);
     if (current) await writing(directory, () => clean(directory, current, name));
     const state = await write(current, name);
+    await writing(directory, () => writeMissingWords(directory, state, options.signal));
     const next: Manifest = { ...state, format: "reatt-index", version: 1, generation };
     await lock.assertHeld();
     await writing(directory, async () => {
@@ -181,16 +183,15 @@ async function clean(
     else if (name !== pending) await remove(path);
   }
   for (const { name, files, deleted } of segments)
-    await keepOnly(
-      segmentPath(directory, name),
-      deleted ? { ...files, [deleted.file]: deleted } : files,
-    );
+    await keepOnly(segmentPath(directory, name), {
+      ...files,
+      [WORDS_FILE]: undefined,
+      ...(deleted && { [deleted.file]: deleted }),
+    });
 }
 
-async function keepOnly(
-  folder: string,
-  files: Readonly<Record<string, FileRecord>>,
-): Promise<void> {
+/** Removes the files of a folder that are no key of `files`. */
+async function keepOnly(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
   for (const name of await readdir(folder)) if (!(name in files)) await remove(join(folder, name));
 }
 

@@ -126,7 +126,7 @@ test("an index without states gives none", async () => {
   await using index = await openIndex(directory.path);
   assert.is(await index.states([0, 1]), undefined);
   assert.equal((await readdir(segmentPath(directory.path, "000001"))).sort(), [
-    ...["blocks.u32", "ids.u64", "keys.f32", "offsets.u64", "passages.deflate"],
+    ...["blocks.u32", "ids.u64", "keys.f32", "offsets.u64", "passages.deflate", "words.bin"],
   ]);
 });
 

@@ -1,18 +1,19 @@
 /** BM25 over the passages of an open token index. */
 
-import { InputError } from "../../io/errors.ts";
-import { checkIdList, checkOpenIndex, checkQuestion } from "../../options/arguments.ts";
-import { BM25_OPTIONS, LANGUAGE } from "../../options/library-options.ts";
-import { callback, SIGNAL } from "../../options/option.ts";
-import { resolveOptions } from "../../options/resolve.ts";
+import { InputError } from "../io/errors.ts";
+import { checkIdList, checkOpenIndex, checkQuestion } from "../options/arguments.ts";
+import { BM25_OPTIONS, LANGUAGE } from "../options/library-options.ts";
+import { callback, SIGNAL } from "../options/option.ts";
+import { resolveOptions } from "../options/resolve.ts";
+import { type Bm25, type Bm25Parameters, bm25Over, type GivenParameters } from "./bm25/bm25.ts";
+import { buildInvertedIndex, type InvertedIndexOptions } from "./bm25/inverted-index.ts";
 import {
   type IndexGeneration,
   SEARCH_OPTIONS,
   type SearchHit,
   type SearchOptions,
-} from "../search/generation.ts";
-import { type Bm25, type Bm25Parameters, bm25Over, type GivenParameters } from "./bm25.ts";
-import { buildInvertedIndex, type InvertedIndexOptions } from "./inverted-index.ts";
+} from "./search/generation.ts";
+import { isStoreAddress } from "./store/address.ts";
 
 export type LexicalSearchOptions = Pick<SearchOptions, "topK" | "filter"> & GivenParameters;
 
@@ -52,12 +53,14 @@ export interface LexicalIndex {
 }
 
 /**
- * Builds a BM25 index over title and text of every passage of `index`, in memory.
+ * Builds a BM25 index over title and text of every passage of `index`, in memory: one that answers
+ * at once, with other `k1` and `b`, in another language.
  *
  *     score(q, p) = sum over terms t of q:  idf(t) * tf / (tf + k1 * (1 - b + b * |p| / avgdl))
  *
  * `buildBm25` (bm25.ts) defines the terms. A million passages of 100 words take about 0.5 GB.
- * Hybrid search builds this index on first use; build it yourself to use BM25 alone.
+ * Hybrid search reads the words that the index holds, with the same scores, and builds this index
+ * where it holds none. Build it yourself to use BM25 alone.
  * Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009.
  *
  * @param options defaults of a search, `k1` (0.9) and `b` (0.4); `language`, by default that of the
@@ -87,7 +90,7 @@ export async function openLexicalIndex(
 ): Promise<LexicalIndex> {
   checkOpenIndex(index, ["entries", "searchBatch"]);
   const { k1, b, ...building } = resolveOptions(OPTIONS, options);
-  if (index.words) throw ownWords(index.directory);
+  if (isStoreAddress(index.directory)) throw ownWords(index.directory);
   const bm25 = bm25Over(await buildInvertedIndex(index.entries(), building), { k1, b });
   let ordinals: ReadonlyMap<string, number> | undefined; // by id
   const ordinalOf = (id: string): number => {
