@@ -1,7 +1,7 @@
 /** Finds weights that are not numbers, before a model computes with them. */
 
 import { InputError } from "../io/errors.ts";
-import { openInputFile } from "../io/input-file.ts";
+import type { InputFiles } from "../io/input-file.ts";
 import { bytesOf, elementCount } from "./values.ts";
 import type { StoredValues } from "./weight-file.ts";
 
@@ -15,12 +15,14 @@ const EXPONENTS: Readonly<Record<string, number>> = { F32: 0x7f800000, F16: 0x7c
  * integers are checked where they are read.
  *
  * @param file the file of an array, for the error
+ * @param files opens that of a place
  * @throws {InputError} if a value is infinite or NaN
  */
 export async function checkFinite(
   name: string,
   values: Float32Array | StoredValues,
   file: string,
+  files: InputFiles,
 ): Promise<void> {
   if (values instanceof Float32Array) {
     const at = firstNotFiniteOf(values);
@@ -32,7 +34,7 @@ export async function checkFinite(
   const valueBytes = values.dtype === "F32" ? 4 : 2;
   const size = elementCount(values.shape) * valueBytes;
   const buffer = new Uint8Array(Math.min(PART_BYTES, size));
-  await using source = await openInputFile(values.file);
+  const source = await files.open(values.file);
   for (let start = 0; start < size; start += PART_BYTES) {
     const part = buffer.subarray(0, Math.min(PART_BYTES, size - start));
     await source.readInto(part, values.position + start);

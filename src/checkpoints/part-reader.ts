@@ -3,7 +3,7 @@
  * whole, and the first use of new memory takes longer than to read and convert the values.
  */
 
-import { type InputFile, openInputFile } from "../io/input-file.ts";
+import { type InputFile, InputFiles } from "../io/input-file.ts";
 import { dequantise, dequantiseStored, type Int8Matrix } from "./int8.ts";
 import { bytesOf, elementCount } from "./values.ts";
 import type { StoredValues } from "./weight-file.ts";
@@ -32,8 +32,13 @@ export async function readScales(
 
 /** Reads weights part by part, all into the same memory. */
 export class PartReader {
+  readonly #files: InputFiles;
   #part = new Float32Array(PART);
   #integers = new Int8Array();
+
+  constructor(files: InputFiles) {
+    this.#files = files;
+  }
 
   /** The values of a weight that `hasParts`. A part is valid until another one is read. */
   read(place: StoredValues): AsyncGenerator<Float32Array> {
@@ -43,7 +48,7 @@ export class PartReader {
   async *#dequantised(place: StoredValues, ofRows: StoredValues): AsyncGenerator<Float32Array> {
     const { position, shape } = place;
     const [rows, columns] = shape as [number, number];
-    await using file = await openInputFile(place.file);
+    const file = await this.#files.open(place.file);
     const { scales, columnScales } = await readScales(file, place, ofRows);
     const step = Math.max(1, Math.floor(PART / columns));
     if (this.#part.length < columns) this.#part = new Float32Array(columns);
@@ -64,7 +69,7 @@ export class PartReader {
 
   async *#floats({ file: path, position, shape }: StoredValues): AsyncGenerator<Float32Array> {
     const count = elementCount(shape);
-    await using file = await openInputFile(path);
+    const file = await this.#files.open(path);
     for (let start = 0; start < count; start += PART) {
       const values = this.#part.subarray(0, Math.min(PART, count - start));
       await file.readInto(bytesOf(values), position + 4 * start);
@@ -80,9 +85,10 @@ export class PartReader {
 
 /** All values of a weight that `hasParts`. */
 export async function readWhole(place: StoredValues): Promise<Float32Array> {
+  await using files = new InputFiles();
   const values = new Float32Array(elementCount(place.shape));
   let read = 0;
-  for await (const part of new PartReader().read(place)) {
+  for await (const part of new PartReader(files).read(place)) {
     values.set(part, read);
     read += part.length;
   }

@@ -33,6 +33,25 @@ export async function openInputFile(path: string): Promise<InputFile> {
   }
 }
 
+/** Opens each file once, when it is read first, and closes all of them together. */
+export class InputFiles implements AsyncDisposable {
+  readonly #files = new Map<string, Promise<InputFile>>();
+
+  /** @throws {InputError} as `openInputFile` does */
+  open(path: string): Promise<InputFile> {
+    const file = this.#files.get(path) ?? openInputFile(path);
+    this.#files.set(path, file);
+    return file;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const opening of this.#files.values()) {
+      const file = await opening.catch(() => undefined);
+      await file?.[Symbol.asyncDispose]();
+    }
+  }
+}
+
 function inputFile(path: string, size: number, handle: OpenFile): InputFile {
   const readInto = async (bytes: Uint8Array, position: number): Promise<void> => {
     for (let done = 0; done < bytes.length; ) {

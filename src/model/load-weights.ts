@@ -8,7 +8,7 @@ import { hasParts, PartReader, readScales } from "../checkpoints/part-reader.ts"
 import { bytesOf } from "../checkpoints/values.ts";
 import type { StoredValues, WeightFile } from "../checkpoints/weight-file.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
-import { openInputFile } from "../io/input-file.ts";
+import { InputFiles, openInputFile } from "../io/input-file.ts";
 import { isStored, type Weight } from "../tensor/onnx-weights.ts";
 import type { ModelConfig } from "./config.ts";
 import { EMBEDDING, isOfQueryEncoder, parameterShapes } from "./parameter-names.ts";
@@ -84,6 +84,7 @@ export async function findWeights(
  */
 export async function openStored(folder: string, config: ModelConfig): Promise<StoredWeights> {
   const checkpoint = await openWeights(folder);
+  const files = new InputFiles();
   try {
     const shapes = parameterShapes(config);
     const names = placesOf(checkpoint, config);
@@ -91,7 +92,7 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
     checkExtras(checkpoint, names);
     for (const [name, shape] of shapes)
       for (const stored of names.get(name)!) checkShape(checkpoint, stored, shape);
-    const parts = new PartReader();
+    const parts = new PartReader(files);
     const readParts = async function* (name: string): AsyncGenerator<Float32Array> {
       const place = await checkpoint.locate(name);
       if (place && hasParts(place)) yield* parts.read(place);
@@ -107,11 +108,14 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
       find: async (name) => {
         const stored = firstName(name);
         const weight = (await checkpoint.locate(stored)) ?? (await checkpoint.read(stored));
-        await checkFinite(stored, weight, checkpoint.tensors.get(stored)!.file);
+        await checkFinite(stored, weight, checkpoint.tensors.get(stored)!.file, files);
         return weight;
       },
       checkUnchanged: await rememberFiles(checkpoint),
-      [Symbol.asyncDispose]: () => checkpoint[Symbol.asyncDispose](),
+      async [Symbol.asyncDispose]() {
+        await files[Symbol.asyncDispose]();
+        await checkpoint[Symbol.asyncDispose]();
+      },
     };
   } catch (error) {
     await checkpoint[Symbol.asyncDispose]();

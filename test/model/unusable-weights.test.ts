@@ -9,6 +9,7 @@ import { checkFinite } from "../../src/checkpoints/finite.ts";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
 import { InputError } from "../../src/io/errors.ts";
+import { InputFiles } from "../../src/io/input-file.ts";
 import { convertModel } from "../../src/model/convert.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { writeTinyModel } from "../support/training.ts";
@@ -66,9 +67,10 @@ test("each type of values, at any place", async () => {
     await writeSafetensors(file, new Map([["w", { shape: [700_000], values }]]), { dtype });
     await using weights = await openSafetensors(file);
     const place = (await weights.locate("w"))!;
-    const error = await checkFinite("w", place, file).catch((given: unknown) => given);
+    await using files = new InputFiles();
+    const error = await checkFinite("w", place, file, files).catch((given: unknown) => given);
     assert.match((error as Error).message, /safetensors: w: .* value 699999;/);
-    const array = await checkFinite("w", values, file).catch((given: unknown) => given);
+    const array = await checkFinite("w", values, file, files).catch((given: unknown) => given);
     assert.match((array as Error).message, /safetensors: w: .* value 699999;/);
   }
 });
