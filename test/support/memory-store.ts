@@ -58,11 +58,14 @@ export function memoryStore(): Store {
     get: async (ids) => ids.flatMap((id) => rows.get(id) ?? []),
     nearest: async (vector, request) =>
       best(request, (row) => row.vector.reduce((sum, value, d) => sum + value * vector[d]!, 0)),
-    withWords: async (weights, request) =>
+    withWords: async (given, request) =>
       best(request, ({ terms }) => {
         const own = new Set(terms);
-        return [...weights].reduce((sum, [term, weight]) => sum + (own.has(term) ? weight : 0), 0);
-      }).filter(({ terms }) => terms.some((term) => weights.has(term))),
+        return [...given].reduce(
+          (sum, [term, { weight }]) => sum + (own.has(term) ? weight : 0),
+          0,
+        );
+      }).filter(({ terms }) => terms.some((term) => given.has(term))),
     frequencies: async (terms) =>
       terms.map((term) => sorted().filter((row) => row.terms.includes(term)).length),
     statistics: async () => ({

@@ -30,8 +30,9 @@ export const createTables = (schema: string, dimension: number): readonly string
      term_count integer NOT NULL,
      terms tsvector NOT NULL,
      vector halfvec(${dimension}) NOT NULL)`,
-  // Codes do not compress.
-  `ALTER TABLE ${schema}.passages ALTER codes SET STORAGE EXTERNAL`,
+  // Codes do not compress. Terms stay in the row: ranking reads them of thousands of passages.
+  `ALTER TABLE ${schema}.passages ALTER codes SET STORAGE EXTERNAL, ALTER terms SET STORAGE MAIN,
+     SET (toast_tuple_target = 4080)`,
   `CREATE INDEX IF NOT EXISTS passages_vector ON ${schema}.passages
      USING hnsw (vector halfvec_ip_ops)`,
   `CREATE INDEX IF NOT EXISTS passages_terms ON ${schema}.passages USING gin (terms)`,

@@ -16,7 +16,14 @@ import { postgresError } from "./postgres-errors.ts";
 import { COUNTS, createTables } from "./postgres-tables.ts";
 import { type Bind, conditionSql } from "./postgres-where.ts";
 import { PROPERTIES } from "./properties.ts";
-import type { CandidateRequest, NewPassage, PassageRow, Store, StoredPassage } from "./store.ts";
+import type {
+  CandidateRequest,
+  NewPassage,
+  PassageRow,
+  QueryTerm,
+  Store,
+  StoredPassage,
+} from "./store.ts";
 import { missingPackage } from "./store-errors.ts";
 
 /** Connections of an open store: searches that run at a time. */
@@ -27,7 +34,7 @@ const STATEMENT_MS = 120_000;
 /** Rows that a scan of the collection reads at a time. */
 const PAGE = 256;
 /** Passages that the rarest terms of a question must have before the others are left out. */
-const ENOUGH_PASSAGES = 10_000;
+const ENOUGH_PASSAGES = 5_000;
 
 /** Each new connection. With filters, an iterative scan goes on until it has enough rows. */
 const SETTINGS = [
@@ -125,13 +132,12 @@ export async function openPostgres(given: string): Promise<Store> {
           `${select(passages, conditions)}
             ORDER BY vector <#> ${bind(vectorText(vector))}::halfvec LIMIT ${request.count}`,
       ),
-    async withWords(weights, request) {
-      if (weights.size === 0) return [];
-      const found = await termCounts(passages, [...weights.keys()], query);
-      return candidates(request, (conditions, bind) =>
-        wordsSql(passages, weights, found, { conditions, bind, count: request.count }),
-      );
-    },
+    withWords: async (terms, request) =>
+      terms.size === 0
+        ? []
+        : candidates(request, (conditions, bind) =>
+            wordsSql(passages, terms, { conditions, bind, count: request.count }),
+          ),
     frequencies: async (terms) => [...(await termCounts(passages, terms, query)).values()],
     async statistics() {
       const sums = Object.keys(COUNTS).map((name) => `coalesce(sum(${name}), 0)::text AS ${name}`);
@@ -317,23 +323,22 @@ async function termCounts(
  */
 function wordsSql(
   passages: string,
-  weights: ReadonlyMap<string, number>,
-  found: ReadonlyMap<string, number>,
+  terms: ReadonlyMap<string, QueryTerm>,
   request: { readonly conditions: readonly string[]; readonly bind: Bind; readonly count: number },
 ): string {
   const { conditions, bind, count } = request;
-  const rarest = [...weights.keys()]
-    .filter(isStorable)
-    .sort((a, b) => found.get(a)! - found.get(b)!);
+  const rarest = [...terms]
+    .filter(([term]) => isStorable(term))
+    .sort(([, a], [, b]) => a.frequency - b.frequency);
   const needed: string[] = [];
   for (let passages = 0; needed.length < rarest.length && passages < ENOUGH_PASSAGES; ) {
-    const term = rarest[needed.length]!;
-    passages += found.get(term)!;
+    const [term, { frequency }] = rarest[needed.length]!;
+    passages += frequency;
     needed.push(term);
   }
   const any = `terms @@ ${bind(needed.map(quoted).join(" | "))}::tsquery`;
   const rank = rarest
-    .map((term) => `${weights.get(term)!} * ts_rank(terms, ${bind(quoted(term))}::tsquery)`)
+    .map(([term, { weight }]) => `${weight} * ts_rank(terms, ${bind(quoted(term))}::tsquery)`)
     .join(" + ");
   return `${select(passages, [...conditions, any])}
     ORDER BY (${rank}) / (1 + 0.9 * (0.6 + 0.004 * term_count)) DESC, id LIMIT ${count}`;

@@ -9,7 +9,7 @@ import { ranked } from "../scoring/top-k.ts";
 import type { WordSearch } from "../search/word-search.ts";
 import { CANDIDATES_PER_HIT, type CandidateSearch } from "./candidate-search.ts";
 import type { StoreProperties } from "./properties.ts";
-import type { StoreStatistics } from "./store.ts";
+import type { QueryTerm, StoreStatistics } from "./store.ts";
 
 /** Terms whose counts stay in memory. */
 const MAX_TERMS = 10_000;
@@ -45,8 +45,8 @@ export async function openStoreWords(
     async rank(query, topK, { accept, ...parameters }) {
       const collection = await collectionOf(query);
       const count = Math.max(candidates, CANDIDATES_PER_HIT * topK);
-      const weights = weightsOf(analyser, query, collection);
-      const found = await store.withWords(weights, { count, ...filters.toStore(accept) });
+      const terms = queryTerms(analyser, query, collection);
+      const found = await store.withWords(terms, { count, ...filters.toStore(accept) });
       const all = passages.add(found);
       const ordinals = accept ? all.filter(accept) : all;
       return ranked({ ordinals, scores: await score(query, ordinals, parameters) }, topK);
@@ -54,17 +54,18 @@ export async function openStoreWords(
   };
 }
 
-/** The weight of each term of the query that the collection has. */
-function weightsOf(
+/** The terms of the query that the collection has. */
+function queryTerms(
   analyser: Analyser,
   query: string,
   { size, documentFrequency }: CollectionStatistics,
-): Map<string, number> {
-  const weights = new Map<string, number>();
+): Map<string, QueryTerm> {
+  const found = new Map<string, QueryTerm>();
   for (const term of analyser.terms(query)) {
     const frequency = documentFrequency(term);
     if (frequency === 0) continue;
-    weights.set(term, (weights.get(term) ?? 0) + inverseDocumentFrequency(size, frequency));
+    const weight = (found.get(term)?.weight ?? 0) + inverseDocumentFrequency(size, frequency);
+    found.set(term, { weight, frequency });
   }
-  return weights;
+  return found;
 }

@@ -37,6 +37,14 @@ export interface NewPassage extends PassageRow {
   readonly terms: readonly string[];
 }
 
+/** A term of a question. */
+export interface QueryTerm {
+  /** The inverse document frequency, times how often the question has the term. */
+  readonly weight: number;
+  /** Passages with the term when it was last counted. */
+  readonly frequency: number;
+}
+
 /** Which candidates a store looks for. */
 export interface CandidateRequest {
   /** The most candidates. */
@@ -86,9 +94,9 @@ export interface Store extends AsyncDisposable {
   get(ids: readonly string[]): Promise<StoredPassage[]>;
   /** About the passages with the greatest products of `vector` with theirs. */
   nearest(vector: Float32Array, request: CandidateRequest): Promise<StoredPassage[]>;
-  /** About the best passages by BM25 with these weights of terms. */
+  /** About the best passages by BM25. */
   withWords(
-    weights: ReadonlyMap<string, number>,
+    terms: ReadonlyMap<string, QueryTerm>,
     request: CandidateRequest,
   ): Promise<StoredPassage[]>;
   /** The number of passages with each term. */

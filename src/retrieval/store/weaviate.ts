@@ -210,11 +210,11 @@ export async function openWeaviate(given: string): Promise<Store> {
         query.nearVector(Array.from(vector), { targetVector: VECTOR, ...options }),
       );
     },
-    withWords: async (weights, request) =>
-      weights.size === 0
+    withWords: async (terms, request) =>
+      terms.size === 0
         ? []
         : candidates(request, ({ query }, options) =>
-            query.bm25([...weights.keys()].join(" "), { queryProperties: ["terms"], ...options }),
+            query.bm25([...terms.keys()].join(" "), { queryProperties: ["terms"], ...options }),
           ),
     frequencies: (terms) =>
       Promise.all(terms.map((term) => count(filter.byProperty("terms").equal(term)))),
