@@ -22,7 +22,7 @@ import { runApart } from "./bench-index/subprocess.ts";
 
 const { values } = parseArgs({
   options: {
-    results: { type: "string", default: "docs/experiments/adaptation.jsonl" },
+    results: { type: "string", default: "benchmarks/adaptation/results.jsonl" },
     data: { type: "string", default: "../shared/data" },
     work: { type: "string", default: "runs/adaptation" },
     model: { type: "string", default: "models/reatt-mini" },
