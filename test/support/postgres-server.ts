@@ -6,7 +6,14 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, chownSync, createWriteStream, existsSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  createWriteStream,
+  existsSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -26,7 +33,7 @@ const DOWNLOAD_MS = 60_000;
 export interface PostgresServer extends AsyncDisposable {
   /** `postgres://...`, without a database. */
   readonly url: string;
-  /** The first process of its group. */
+  /** The process that the others are children of. */
   readonly pid: number;
   start(): Promise<void>;
   /** Ends the server as a power cut would: all its processes at once. */
@@ -109,7 +116,6 @@ async function launch(): Promise<PostgresServer> {
       ...user,
       cwd: folder,
       stdio: "ignore",
-      detached: true, // a process group of its own, for kill
     });
     for (let tries = 0; ; tries++) {
       const ready = spawnSync(join(BINARIES, "pg_isready"), ["-h", "127.0.0.1", "-p", `${port}`]);
@@ -121,7 +127,7 @@ async function launch(): Promise<PostgresServer> {
   const stop = async (): Promise<void> => {
     if (!server || server.exitCode !== null || server.signalCode !== null) return;
     const exited = once(server, "exit");
-    process.kill(-server.pid!, "SIGKILL");
+    for (const pid of [server.pid!, ...childrenOf(server.pid!)]) killProcess(pid);
     await exited;
   };
   await start();
@@ -137,6 +143,29 @@ async function launch(): Promise<PostgresServer> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * The processes that serve connections. Each has a session of its own, and may answer once more
+ * when the server is gone. Empty where the system does not list them.
+ */
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
+      .split(" ")
+      .filter(Boolean)
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // it ended by itself
+  }
 }
 
 async function freePort(): Promise<number> {

@@ -16,7 +16,7 @@ import { type Manifest, segmentPath } from "../format/manifest.ts";
 import { viewBytes } from "../format/new-files.ts";
 import type { Segment } from "../format/segment.ts";
 import { openSegments } from "../format/snapshot.ts";
-import { writeAt } from "../format/storage.ts";
+import { isInUse, writeAt } from "../format/storage.ts";
 import {
   ROW_WORDS,
   type SegmentWords,
@@ -63,7 +63,10 @@ async function writeWords(
 ): Promise<void> {
   const ownLanguages = await segmentLanguages(segment);
   const path = join(folder, WORDS_FILE);
-  await rm(path, { force: true }); // Windows does not replace a file that is open
+  // Windows does not replace a file that is open, and NFS may not remove one.
+  await rm(path, { force: true }).catch((error: unknown) => {
+    if (!isInUse(error)) throw error;
+  });
   await replaceFile(path, async (file) => {
     const { passages, files } = segment.record;
     const lengths = new Uint32Array(passages);
