@@ -10,7 +10,7 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import {
   indexInfo,
@@ -28,7 +28,7 @@ import { writeProperties } from "../src/retrieval/store/properties.ts";
 import { IMPORT_PAUSES, retrying } from "../src/retrieval/store/retry.ts";
 import type { NewPassage, Store } from "../src/retrieval/store/store.ts";
 import { openAnalyser } from "../src/text/terms.ts";
-import { openPostgresServer } from "../test/support/postgres-server.ts";
+import { childrenOf, openPostgresServer } from "../test/support/postgres-server.ts";
 import { API_KEY, openWeaviateServers } from "../test/support/weaviate-servers.ts";
 import { wikiPassages } from "./bench-index/corpus.ts";
 
@@ -71,24 +71,6 @@ function megabytes(pids: readonly number[]): number {
 
 const bytesOf = (path: string): number =>
   Number(execFileSync("du", ["-sb", path], { encoding: "utf8" }).split("\t")[0]);
-
-/** A process and its children. */
-const familyOf = (parent: number): number[] => [
-  parent,
-  ...readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => parentOf(pid) === parent),
-];
-
-/** Undefined if the process has ended. */
-function parentOf(pid: number): number | undefined {
-  try {
-    return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")[1]);
-  } catch {
-    return undefined;
-  }
-}
 
 await using model = await ReAtt.load();
 const limit = Number(count);
@@ -255,7 +237,7 @@ const servers: Server[] = [
   {
     name: "PostgreSQL",
     address: `${postgres.url}/postgres/bench`,
-    pids: () => familyOf(postgres.pid),
+    pids: () => [postgres.pid, ...childrenOf(postgres.pid)],
     bytes: (store) => store.bytes(), // without its log of changes
   },
   {

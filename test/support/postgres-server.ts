@@ -149,7 +149,7 @@ async function launch(): Promise<PostgresServer> {
  * The processes that serve connections. Each has a session of its own, and may answer once more
  * when the server is gone. Empty where the system does not list them.
  */
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
       .split(" ")

@@ -138,7 +138,7 @@ export async function openPostgres(given: string): Promise<Store> {
         : candidates(request, (conditions, bind) =>
             wordsSql(passages, terms, { conditions, bind, count: request.count }),
           ),
-    frequencies: async (terms) => [...(await termCounts(passages, terms, query)).values()],
+    frequencies: (terms) => termCounts(passages, terms, query),
     async statistics() {
       const sums = Object.keys(COUNTS).map((name) => `coalesce(sum(${name}), 0)::text AS ${name}`);
       const text = `SELECT ${sums.join(", ")} FROM ${schema}.counts`;
@@ -306,13 +306,13 @@ async function termCounts(
   passages: string,
   terms: readonly string[],
   query: Query,
-): Promise<Map<string, number>> {
+): Promise<number[]> {
   const text = `SELECT (SELECT count(*) FROM ${passages} WHERE terms @@ term::tsquery)::float8 AS count
     FROM unnest($1::text[]) WITH ORDINALITY AS t(term, place) ORDER BY place`;
   const known = terms.filter(isStorable);
   const { rows } = await query<{ count: number }>(text, [known.map(quoted)]);
   const counts = new Map(known.map((term, i) => [term, rows[i]!.count]));
-  return new Map(terms.map((term) => [term, counts.get(term) ?? 0]));
+  return terms.map((term) => counts.get(term) ?? 0);
 }
 
 /**
