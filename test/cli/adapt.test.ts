@@ -96,7 +96,7 @@ test("the end is a verdict, and --out with --resume is a whole command", async (
   const { stdout } = await adapt("said", ["--data", data, "--dev", data]);
   assert.match(
     stdout,
-    /\nVerdict: (?:gain: R@1 \d+ → \d+|no clear gain: R@1 \d+ → \d+|no gain, model unchanged: R@1 \d+) of 12 held-out examples/,
+    /\nVerdict: (?:gain(?: in hybrid search)?: R@1 \d+ → \d+|no clear gain: R@1 \d+ → \d+|no gain, model unchanged: R@1 \d+) of 12 held-out examples/,
   );
   assert.not.ok(existsSync(at("said.run", "checkpoint")));
   const again = await runCaptured(["adapt", "--out", at("said"), "--resume"]);

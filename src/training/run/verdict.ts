@@ -153,8 +153,9 @@ const SATURATED = 0.95;
 
 /**
  * What a run brought, in a line: `gain: R@1 25 → 41 of 100 held-out examples, MRR +9.0 points (95 %
- * interval +3.1 to +15.2)`, with hybrid search, BM25 and reading beside it. `no clear gain` if the
- * interval contains 0; or that the original model was kept, and what was refused.
+ * interval +3.1 to +15.2)`, with hybrid search, BM25 and reading beside it. `gain in hybrid search`
+ * if only its interval lies above 0, `no clear gain` if none does; or that the original model was
+ * kept, and what was refused.
  */
 export function verdictOf({
   monitor,
@@ -180,7 +181,7 @@ export function verdictOf({
   const change = `R@1 ${found(before)} → ${found(after)} ${of}, MRR ${points(gain, "points", "95 % interval ")}`;
   const both = `hybrid ${found(hybrid.before)} → ${found(hybrid.after)}, ${points(hybrid.gain)}`;
   const beside = `${both}; BM25 ${found(bm25)}; ${readingText(monitor)}`;
-  return `${taken ? "no gain from training, token weights counted" : wordFor(gain)}: ${change}; ${beside}${saturated}`;
+  return `${taken ? "no gain from training, token weights counted" : wordFor(gain, hybrid.gain)}: ${change}; ${beside}${saturated}`;
 }
 
 const refusalText = ({ step, taken, gain, hybrid }: RefusedModel): string =>
@@ -188,7 +189,12 @@ const refusalText = ({ step, taken, gain, hybrid }: RefusedModel): string =>
   `${points(gain, "points", "95 % interval ")}, hybrid ${points(hybrid)}`;
 
 /** A loss is not kept: see `RefusedModel`. */
-const wordFor = ({ interval: [low] }: Gain): string => (low > 0 ? "gain" : "no clear gain");
+function wordFor(gain: Gain, hybrid: Gain): string {
+  if (isClearGain(gain)) return "gain";
+  return isClearGain(hybrid) ? "gain in hybrid search" : "no clear gain";
+}
+
+const isClearGain = ({ interval: [low] }: Gain): boolean => low > 0;
 
 /** `+4.1 (−0.3 to +8.5)`, in points. */
 const points = ({ difference, interval }: Gain, unit = "", what = ""): string =>

@@ -366,6 +366,17 @@ test("the verdict is a gain only beyond chance", () => {
   assert.match(within(0.01, 0.2), /^gain: /);
 });
 
+test("the verdict says if hybrid search alone gains beyond chance", () => {
+  const of = (model: number, hybrid: number): string => {
+    const gain = (low: number) => ({ difference: 0.02, interval: [low, 0.05] }) as const;
+    const both = { gain: gain(model), hybrid: { ...monitor.hybrid, gain: gain(hybrid) } };
+    return verdictOf({ monitor: { ...monitor, ...both }, step: 90 });
+  };
+  assert.match(of(-0.003, 0.003), /^gain in hybrid search: /);
+  assert.match(of(0.003, 0.003), /^gain: /);
+  assert.match(of(-0.003, -0.003), /^no clear gain: /);
+});
+
 test("the verdict says what was refused, and why", () => {
   const refused = {
     step: 60,
