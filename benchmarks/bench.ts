@@ -1,12 +1,14 @@
 /**
  * Measures the quick start: loading, building the index, answering, searching compressed indexes,
- * and how close the encoder comes to the speed of its matrix products.
+ * how close the encoder comes to the speed of its matrix products, and other engines and encoders
+ * beside them.
  *
- *     npm run bench -- [--passages N] [--read-top-k K] [--repetitions N] [--questions FILE]
- *         [--large]
+ *     npm run bench -- [--corpus FILE,...] [--passages N] [--read-top-k K] [--repetitions N]
+ *         [--questions FILE] [--large]
  *         [--json]
  *
- * `--questions` are those of the searches, 200 spread over the file.
+ * `--questions` are those of the searches, 200 spread over the file. `benchmarks/peers/install`
+ * installs the engines and encoders that are compared; those that are missing are named.
  *
  * `--large` also measures a T5-large with random weights, the size of the authors' checkpoints:
  * load, index, search, answer, and the memory of each. It is made at the first run (3.2 GB).
@@ -32,13 +34,14 @@ import { passageIds } from "../src/text/prompts.ts";
 import { readPassages, readQuestions } from "../src/text/read-passages.ts";
 import { type AnswerTimes, timeAnswers } from "./bench/answer-stages.ts";
 import { type Comparison, compareLower, compareUpper } from "./bench/matmul.ts";
+import { compareEncoders, type EncoderRows, encoderLines } from "./bench/peer-encoders.ts";
+import { compareEngines, type EngineRows, engineLines } from "./bench/peers.ts";
 import { compareSearches, type SearchRow, searchLines } from "./bench/searches.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 import { RANDOM_MODELS, randomModel } from "./bench-memory/random-model.ts";
 import { type TaskReport, taskReports } from "./bench-memory/reports.ts";
 
 const MODEL = "models/reatt-mini";
-const CORPUS = "data/squad/corpus.jsonl";
 const MAX_PASSAGE_TOKENS = 512;
 const QUESTIONS = [
   "Who patented a steam engine in 1781?",
@@ -51,7 +54,8 @@ const QUESTIONS = [
 
 const { values } = parseArgs({
   options: {
-    passages: { type: "string", default: "2067" },
+    corpus: { type: "string", default: "data/squad/corpus.jsonl" },
+    passages: { type: "string", default: "1000000" }, // all
     "read-top-k": { type: "string", default: "5" },
     repetitions: { type: "string", default: "10" },
     questions: { type: "string", default: "../shared/data/squad/dev.jsonl" },
@@ -73,6 +77,8 @@ interface Report {
   readonly answers: AnswerTimes & { readonly readTopK: number };
   /** One thread. Absent without a file of questions. */
   readonly searches?: readonly SearchRow[];
+  readonly engines?: EngineRows;
+  readonly encoders: EncoderRows;
   /** Of a T5-large, 64 passages indexed and 10 read. */
   readonly large?: readonly TaskReport[];
 }
@@ -142,8 +148,9 @@ async function measure(folder: string): Promise<Report> {
   say("loading");
   const loading = await timeLoading();
   const passages: Passage[] = [];
-  for await (const passage of readPassages(CORPUS))
-    if (passages.length < Number(values.passages)) passages.push(passage);
+  for (const path of values.corpus.split(","))
+    for await (const passage of readPassages(path))
+      if (passages.length < Number(values.passages)) passages.push(passage);
   await using model = await ReAtt.load(MODEL);
   const { config, tokenizer } = model;
   await using files = await openStored(MODEL, config);
@@ -171,6 +178,11 @@ async function measure(folder: string): Promise<Report> {
     Number(values.repetitions),
   );
   const searches = await measureSearches(model, folder);
+  const encoders = await compareEncoders(
+    MODEL,
+    folder,
+    passages.slice(0, ENCODED).map(({ text }) => text),
+  );
   return {
     processor: cpus()[0]!.model,
     cores: cpus().length,
@@ -180,14 +192,20 @@ async function measure(folder: string): Promise<Report> {
     lower,
     upper,
     answers: { readTopK, ...answers },
-    ...(searches && { searches }),
+    ...searches,
+    encoders,
     ...(values.large && { large: await measureLarge() }),
   };
 }
 
 const SEARCHES = 200;
+/** Passages that the encoders encode, at most. */
+const ENCODED = 1_000;
 
-async function measureSearches(model: ReAtt, folder: string): Promise<SearchRow[] | undefined> {
+async function measureSearches(
+  model: ReAtt,
+  folder: string,
+): Promise<Required<Pick<Report, "searches" | "engines">> | undefined> {
   if (!existsSync(values.questions)) {
     process.stderr.write(`no searches: ${values.questions} is missing\n`);
     return undefined;
@@ -201,7 +219,12 @@ async function measureSearches(model: ReAtt, folder: string): Promise<SearchRow[
   );
   const vectors = await model.encodeQuestions(spread);
   const questions = spread.map((text, i) => ({ text, vectors: vectors[i]! }));
-  return compareSearches(join(folder, "exact"), folder, questions, model.config.hybrid!);
+  const exact = join(folder, "exact");
+  const searches = await compareSearches(exact, folder, questions, model.config.hybrid!);
+  const isAsked = (_: unknown, i: number): boolean => i % 2 === 0; // fast-plaid takes a second each
+  const asked = vectors.filter(isAsked);
+  const engines = await compareEngines(exact, folder, asked, searches.exact.filter(isAsked));
+  return { searches: searches.rows, engines };
 }
 
 async function measureLarge(): Promise<TaskReport[]> {
@@ -223,6 +246,8 @@ function format(report: Report): string {
     upper,
     answers,
     searches,
+    engines,
+    encoders,
     large = [],
   } = report;
   const ofProducts = ({ gigaflops, plainGigaflops, ratio }: Comparison): string =>
@@ -255,6 +280,8 @@ function format(report: Report): string {
     ]),
     ["    a step", `${ms(answers.step)}, ${answers.steps.toFixed(1)} steps an answer`],
     ...searchLines(searches ?? []),
+    ...(engines ? engineLines(engines) : []),
+    ...encoderLines(encoders),
     ...large.map(({ what, seconds, megabytes }): [string, string] => [
       `T5-large: ${what}`,
       [

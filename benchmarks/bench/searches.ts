@@ -16,6 +16,7 @@ import type { PresetName } from "../../src/retrieval/open-engine.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { overlap } from "../bench-index/search.ts";
+import { secondsSince } from "./timing.ts";
 
 /** What a search of an index costs and finds. */
 export interface SearchRow {
@@ -37,10 +38,8 @@ export interface SearchRow {
 /** Questions that one index answers before the next: so all meet the same machine. */
 const TURN = 5;
 
-const seconds = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1e6;
-
 /** Compresses an index of float32 keys, and returns the processor time in seconds. */
-async function compress(exact: string, directory: string, bits: Bits): Promise<number> {
+export async function compress(exact: string, directory: string, bits: Bits): Promise<number> {
   const { header, segments } = await readManifest(exact);
   const decoder = float32Decoder(header.dimension);
   await using opened = await openSegments([{ directory: exact, segments }], { decoder });
@@ -59,7 +58,13 @@ async function compress(exact: string, directory: string, bits: Bits): Promise<n
       if (event === "compressed" && passages === 0) start = process.cpuUsage();
     },
   });
-  return seconds(process.cpuUsage(start));
+  return secondsSince(start);
+}
+
+export interface Searches {
+  readonly rows: readonly SearchRow[];
+  /** Ids of the 100 best passages of each question by float32 keys. */
+  readonly exact: readonly (readonly string[])[];
 }
 
 /** Searches the index in turns with its compressed forms, which it makes in `folder`. */
@@ -68,7 +73,7 @@ export async function compareSearches(
   folder: string,
   questions: readonly EncodedQuestion[],
   weights: HybridWeights,
-): Promise<SearchRow[]> {
+): Promise<Searches> {
   const rows: SearchRow[] = [];
   const costs = new Map<Bits, number>();
   for (const bits of [2, 4] as const)
@@ -81,8 +86,10 @@ export async function compareSearches(
       }),
     ),
   ] as const;
+  let best: readonly (readonly string[])[] = [];
   for (const topK of [100, 10]) {
     const found = await searchInTurns(searched, questions, topK, weights);
+    if (topK === 100) best = found[0]!.ids;
     for (const [i, { directory, bits, preset }] of searched.entries()) {
       const { bytes, tokens } = await folderInfo(directory);
       const first = (count: number, ids: readonly (readonly string[])[]) =>
@@ -102,7 +109,7 @@ export async function compareSearches(
       });
     }
   }
-  return rows;
+  return { rows, exact: best };
 }
 
 async function searchInTurns(
@@ -127,8 +134,8 @@ async function searchInTurns(
             await hybridSearch(generation, weights, [question], { topK });
         });
         if (isWarm) {
-          found[i]!.hybridSeconds += seconds(process.cpuUsage(hybridStart));
-          found[i]!.seconds += seconds(hybridStart) - seconds(start);
+          found[i]!.hybridSeconds += secondsSince(hybridStart);
+          found[i]!.seconds += secondsSince(start) - secondsSince(hybridStart);
           continue;
         }
         for (const { vectors } of turn) {

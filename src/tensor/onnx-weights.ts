@@ -9,6 +9,7 @@
  * | I8 of a linear layer | of integers, mapped; the rows of x are rounded, too | as F16 |
  * | I8 of a table | W is fed to each run as float32 | mapped; rows are scaled when they are read |
  *
+ * Mapped weights that are small are packed for products when the session is created (session.ts).
  * A reshaped W of F32 is mapped as well: it has the same values. All other operations read W as
  * float32, which is computed when the session is created.
  *

@@ -6,6 +6,7 @@ import { realpath } from "node:fs/promises";
 import { dirname, relative } from "node:path";
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { readWhole } from "../checkpoints/part-reader.ts";
+import { DTYPE_BYTES, elementCount } from "../checkpoints/values.ts";
 import type { StoredValues } from "../checkpoints/weight-file.ts";
 import { InputError } from "../io/errors.ts";
 import { checkMemory } from "./memory.ts";
@@ -56,8 +57,14 @@ export interface Session extends AsyncDisposable {
 }
 
 /**
- * Compiles a graph. Weights of a float32 or int8 file are not packed for products: packing copies
- * all of them, and does not make a T5-large faster (docs/experiments/precision.md).
+ * Mapped weights of at most this size are packed for products, which copies them. Products of the
+ * small matrices of `reatt-mini` then take 0.7 of the time (docs/experiments/speed.md), those of a
+ * T5-large as long as before (docs/experiments/precision.md).
+ */
+const PACKED_BYTES = 2 ** 27;
+
+/**
+ * Compiles a graph. Weights of a float32 or int8 file are mapped, and packed if they are small.
  *
  * @throws {InputError} if the provider is not available, or the memory does not suffice.
  */
@@ -68,7 +75,7 @@ export async function compile(
   const fixed = new Map([...(weights ?? [])].filter(([name]) => graph.parameters.has(name)));
   const tables = provider === "cpu" ? await takeTables(graph, fixed) : {};
   const stored = [...fixed.values()].filter(isStored);
-  const packed = !(stored[0] && stored.every(isMapped));
+  const packed = !(stored[0] && stored.every(isMapped)) || bytesOfAll(stored) <= PACKED_BYTES;
   checkMemory(fixed.values(), packed);
   const { folder, locate } = await findFiles(stored);
   const options: InferenceSession.SessionOptions = {
@@ -115,6 +122,9 @@ export async function compile(
     [Symbol.asyncDispose]: () => session.release(),
   };
 }
+
+const bytesOfAll = (stored: readonly StoredValues[]): number =>
+  stored.reduce((sum, { dtype, shape }) => sum + DTYPE_BYTES.get(dtype)! * elementCount(shape), 0);
 
 /**
  * Takes from `weights` the tables of integers that the graph needs as float32, and reads them. If
