@@ -22,6 +22,7 @@ const SKIPPED = new Set([
   ".git",
   "dist",
   "coverage",
+  ".build",
   ".index",
   "runs",
   "docs/api",
