@@ -100,6 +100,16 @@ export function overlap(
   return mean(shares);
 }
 
+/** `overlap` of the first `count` ids of each list. */
+export function recallAt(
+  count: number,
+  found: readonly (readonly string[])[],
+  expected: readonly (readonly string[])[],
+): number {
+  const first = (lists: readonly (readonly string[])[]) => lists.map((ids) => ids.slice(0, count));
+  return overlap(first(found), first(expected));
+}
+
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;

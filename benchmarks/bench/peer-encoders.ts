@@ -7,9 +7,8 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { TOKENS_PER_BATCH } from "../../src/encoder/batching.ts";
-import { PEERS, runPeer, skipped } from "./peers.ts";
+import { notInstalled, PEERS, programPath, runPeer, skipped } from "./peers.ts";
 
 export interface EncodingTask {
   /** Folder of the model. */
@@ -46,7 +45,6 @@ export interface EncoderRows {
   readonly skipped: readonly string[];
 }
 
-const own = (path: string): string => fileURLToPath(new URL(`../peers/${path}`, import.meta.url));
 const MINILM = resolve(PEERS, "model");
 
 interface Encoder {
@@ -59,7 +57,7 @@ interface Encoder {
 
 const JS = {
   needs: join(PEERS, "node_modules/@huggingface/transformers"),
-  command: [process.execPath, own("encode.mjs")],
+  command: [process.execPath, programPath("encode.mjs")], // without tsx and its memory
   cwd: PEERS,
 };
 
@@ -67,13 +65,13 @@ const encoders = (model: string): Encoder[] => [
   {
     name: "reatt, int8, keys written",
     needs: model,
-    command: [process.execPath, "--import", "tsx", own("reatt-encode.ts")],
+    command: [process.execPath, "--import", "tsx", programPath("reatt-encode.ts")],
     task: { model },
   },
   {
     name: "onnxruntime in Python, int8",
     needs: join(MINILM, "onnx/model_quantized.onnx"),
-    command: [join(PEERS, "venv/bin/python"), own("encode.py")],
+    command: [join(PEERS, "venv/bin/python"), programPath("encode.py")],
     task: {},
   },
   { ...JS, name: "transformers.js, q8", task: { dtype: "q8" } },
@@ -92,7 +90,7 @@ export async function compareEncoders(
   const path = resolve(folder, "texts.json");
   for (const { name, needs, command, cwd, task } of encoders(model)) {
     if (!existsSync(needs)) {
-      left.push(`${name}: not installed (benchmarks/peers/install)`);
+      left.push(notInstalled(name));
       continue;
     }
     process.stderr.write(`${name} ...\n`);

@@ -7,17 +7,18 @@
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, rm, stat, writeFile } from "node:fs/promises";
+import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { openFile } from "../../src/io/open-file.ts";
-import type { Bits } from "../../src/retrieval/codec/codec.ts";
-import { float32Decoder } from "../../src/retrieval/codec/codec.ts";
+import { type Bits, float32Decoder } from "../../src/retrieval/codec/codec.ts";
 import { readManifest } from "../../src/retrieval/index/format/manifest.ts";
+import { viewBytes } from "../../src/retrieval/index/format/new-files.ts";
 import { openSegments } from "../../src/retrieval/index/format/snapshot.ts";
 import { openStore } from "../../src/retrieval/index/format/store.ts";
-import { overlap } from "../bench-index/search.ts";
+import { filesBelow } from "../../test/campaigns/files-below.ts";
+import { recallAt } from "../bench-index/search.ts";
 
 /** What a program does. Files have float32 values, [vectors, dimension]. */
 export interface SearchTask {
@@ -76,7 +77,9 @@ export interface EngineRows {
 }
 
 const run = promisify(execFile);
-const own = (path: string): string => fileURLToPath(new URL(`../peers/${path}`, import.meta.url));
+/** Path of a file of `benchmarks/peers`. */
+export const programPath = (path: string): string =>
+  fileURLToPath(new URL(`../peers/${path}`, import.meta.url));
 
 /** Folder of what `benchmarks/peers/install` installs. */
 export const PEERS = ".build/peers";
@@ -96,8 +99,8 @@ const PACKAGES = join(PEERS, "venv/lib");
 const ENGINES: readonly Engine[] = [
   {
     name: "reatt",
-    needs: own("reatt.ts"),
-    command: [process.execPath, "--import", "tsx", own("reatt.ts")],
+    needs: programPath("reatt.ts"),
+    command: [process.execPath, "--import", "tsx", programPath("reatt.ts")],
     searches: { balanced: {} },
   },
   {
@@ -109,20 +112,21 @@ const ENGINES: readonly Engine[] = [
   {
     name: "fast-plaid",
     needs: PACKAGES,
-    command: [PYTHON, own("search.py"), "fast-plaid"],
+    command: [PYTHON, programPath("search.py"), "fast-plaid"],
     searches: { defaults: {} },
   },
   {
     name: "xtr-warp-rs",
     needs: PACKAGES,
-    command: [PYTHON, own("search.py"), "xtr-warp-rs"],
+    command: [PYTHON, programPath("search.py"), "xtr-warp-rs"],
     searches: { defaults: {}, "nprobe 128": { probes: 128 } },
   },
 ];
 
-/** One thread for each library of threads that a peer may use. */
-const ONE_THREAD = {
+/** One thread for each library of threads that a peer may use, and no file beside its program. */
+const ENVIRONMENT = {
   ...process.env,
+  PYTHONDONTWRITEBYTECODE: "1",
   RAYON_NUM_THREADS: "1",
   OMP_NUM_THREADS: "1",
   OPENBLAS_NUM_THREADS: "1",
@@ -134,9 +138,12 @@ export async function runPeer<Report>(
   [program, ...args]: readonly string[],
   cwd?: string,
 ): Promise<Report> {
-  const { stdout } = await run(program!, args, { env: ONE_THREAD, cwd, maxBuffer: 2 ** 28 });
+  const { stdout } = await run(program!, args, { env: ENVIRONMENT, cwd, maxBuffer: 2 ** 28 });
   return JSON.parse(stdout.trim().split("\n").at(-1)!);
 }
+
+export const notInstalled = (name: string): string =>
+  `${name}: not installed (benchmarks/peers/install)`;
 
 /** One line that says why a peer is skipped. */
 export function skipped(name: string, error: unknown): string {
@@ -159,7 +166,7 @@ export async function compareEngines(
   const left: string[] = [];
   for (const engine of ENGINES) {
     if (!existsSync(engine.needs)) {
-      left.push(`${engine.name}: not installed (benchmarks/peers/install)`);
+      left.push(notInstalled(engine.name));
       continue;
     }
     for (const bits of [2, 4] as const)
@@ -191,10 +198,6 @@ async function measureEngine(
     await writeFile(path, JSON.stringify({ ...task, options: given }));
     const searched = await runPeer<PeerReport>([...command, "search", path]);
     const found = searched.found.map((ordinals) => ordinals.map((ordinal) => ids[ordinal]!));
-    const recall = (count: number): number => {
-      const first = (all: readonly (readonly string[])[]) => all.map((of) => of.slice(0, count));
-      return overlap(first(found), first(best));
-    };
     rows.push({
       engine: `${name} ${searched.version}`.trim(),
       bits: task.bits,
@@ -204,8 +207,8 @@ async function measureEngine(
       bytesPerToken: bytes / task.keyCounts.reduce((sum, count) => sum + count, 0),
       milliseconds: (1_000 * searched.seconds) / task.questionCounts.length,
       searchMegabytes: searched.megabytes,
-      recallAt10: recall(10),
-      recallAt100: recall(100),
+      recallAt10: recallAt(10, found, best),
+      recallAt100: recallAt(100, found, best),
     });
   }
   await rm(task.index, { recursive: true });
@@ -232,23 +235,19 @@ async function writeVectors(
     ids.push((await store.passage(ordinal)).id);
     const of = await store.keys(ordinal);
     keyCounts.push(of.length / dimension);
-    await file.writeFile(bytesOf(of));
+    await file.writeFile(viewBytes(of));
   }
   const asked = join(folder, "questions.f32");
-  await writeFile(asked, Buffer.concat(questions.map(bytesOf)));
+  await writeFile(asked, Buffer.concat(questions.map(viewBytes)));
   const questionCounts = questions.map(({ length }) => length / dimension);
   const index = join(folder, "peer");
   const vectors = { exact, index, keys, keyCounts, questions: asked, questionCounts };
   return { task: { ...vectors, dimension, topK: 100, options: {} }, ids };
 }
 
-const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Buffer =>
-  Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
-
 async function folderBytes(folder: string): Promise<number> {
   let sum = 0;
-  for (const file of await readdir(folder, { recursive: true, withFileTypes: true }))
-    if (file.isFile()) sum += (await stat(join(file.parentPath, file.name))).size;
+  for (const path of filesBelow(folder)) sum += (await stat(path)).size;
   return sum;
 }
 

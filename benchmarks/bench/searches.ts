@@ -15,7 +15,7 @@ import { buildIndex } from "../../src/retrieval/index/write/build.ts";
 import type { PresetName } from "../../src/retrieval/open-engine.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
 import type { Passage } from "../../src/text/passage.ts";
-import { overlap } from "../bench-index/search.ts";
+import { recallAt } from "../bench-index/search.ts";
 import { secondsSince } from "./timing.ts";
 
 /** What a search of an index costs and finds. */
@@ -92,10 +92,7 @@ export async function compareSearches(
     if (topK === 100) best = found[0]!.ids;
     for (const [i, { directory, bits, preset }] of searched.entries()) {
       const { bytes, tokens } = await folderInfo(directory);
-      const first = (count: number, ids: readonly (readonly string[])[]) =>
-        ids.map((of) => of.slice(0, count));
-      const recall = (count: number) =>
-        overlap(first(count, found[i]!.ids), first(count, found[0]!.ids));
+      const recall = (count: number) => recallAt(count, found[i]!.ids, found[0]!.ids);
       rows.push({
         bits,
         preset,

@@ -7,13 +7,13 @@ memory, and tokens without padding.
 """
 
 import json
-import re
 import sys
 import time
 
 import numpy
 import onnxruntime
 import tokenizers
+from memory import peak_megabytes
 
 
 def batches(lengths, tokens):
@@ -53,9 +53,7 @@ def main():
     encoded = [tokenizer.encode(text) for text in task["texts"]]
     encode(session, encoded, task["tokensPerBatch"])
     seconds = time.process_time() - start
-    with open("/proc/self/status") as file:
-        kibibytes = re.search(r"VmHWM:\s+(\d+)", file.read())[1]
-    report = {"seconds": seconds, "megabytes": round(1024 * int(kibibytes) / 1e6)}
+    report = {"seconds": seconds, "megabytes": peak_megabytes()}
     tokens = sum(len(one.ids) for one in encoded)
     print(json.dumps({**report, "tokens": tokens, "version": onnxruntime.__version__}))
 

@@ -9,12 +9,12 @@ passages of each question, best first.
 
 import importlib.metadata
 import json
-import re
 import sys
 import time
 
 import numpy
 import torch
+from memory import peak_megabytes
 
 
 def vectors(path, counts, dimension):
@@ -73,12 +73,6 @@ def main():
     seconds, found = {"build": build, "search": search}[work](peer, task)
     report = {"seconds": seconds, "megabytes": peak_megabytes(), "found": found}
     print(json.dumps({**report, "version": importlib.metadata.version(peer)}))
-
-
-def peak_megabytes():
-    with open("/proc/self/status") as file:
-        kibibytes = re.search(r"VmHWM:\s+(\d+)", file.read())[1]
-    return round(1024 * int(kibibytes) / 1e6)
 
 
 main()

@@ -123,6 +123,8 @@ function refusalOf(first: MeasurementRecord, best: MeasurementRecord): RefusedMo
   return { step: best.step, ...(best.taken && { taken: true }), gain, hybrid };
 }
 
+const isClearGain = ({ interval: [low] }: Gain): boolean => low > 0;
+
 const isClearLoss = ({ interval: [, high] }: Gain): boolean => high < 0;
 
 const reportedRanks = (record: MeasurementRecord): ReportedRanks => {
@@ -193,8 +195,6 @@ function wordFor(gain: Gain, hybrid: Gain): string {
   if (isClearGain(gain)) return "gain";
   return isClearGain(hybrid) ? "gain in hybrid search" : "no clear gain";
 }
-
-const isClearGain = ({ interval: [low] }: Gain): boolean => low > 0;
 
 /** `+4.1 (−0.3 to +8.5)`, in points. */
 const points = ({ difference, interval }: Gain, unit = "", what = ""): string =>
