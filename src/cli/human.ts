@@ -4,6 +4,7 @@
  */
 
 import type { AnswerOptions, Hit, Phrase, Reply } from "../reatt.ts";
+import { placeInWords } from "../text/place.ts";
 import type { Span } from "../text/span.ts";
 import { plain } from "./plain.ts";
 
@@ -56,11 +57,8 @@ export function formatReply(
 function sourceLines(source: Reply<Hit>["source"]): string[] {
   if (!source) return [];
   const { id, document = id, page, lines, link } = source;
-  const places = [
-    ...(page === undefined ? [] : [`page ${page}`]),
-    ...(lines === undefined ? [] : [`lines ${lines}`]),
-    ...(link === undefined ? [] : [link]),
-  ];
+  const place = placeInWords({ ...(page && { _page: page }), ...(lines && { _lines: lines }) });
+  const places = [place, link].filter((one) => one !== undefined);
   return places.length === 0 ? [] : [`source: ${plain([document, ...places].join(", "))}`];
 }
 

@@ -12,6 +12,7 @@ import { cutForReading, passageIds, readingQuestionIds, tokensOver } from "../te
 import type { Span } from "../text/span.ts";
 import { type TokenPlace, tokenPlaces } from "../text/token-places.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
+import { trimQuotation } from "../text/trim-quotation.ts";
 import { answerSignals, type Match } from "./answer-signals.ts";
 import { logPriorsOf, type MarginalInput, type MarginalReading, readMarginal } from "./marginal.ts";
 import { bestPlace, type Place } from "./quotation.ts";
@@ -394,7 +395,8 @@ function quote(
   { first, end }: Pick<Place, "first" | "end">,
 ): { readonly text: string; readonly place: AnswerPlace } {
   const { field, span } = places[first]!;
-  const own = { start: span.start, end: places[end - 1]!.span.end };
+  const quoted = { start: span.start, end: places[end - 1]!.span.end };
+  const own = trimQuotation(field === "text" ? passage.text : (passage.title ?? ""), quoted);
   const offset = field === "text" ? start : 0;
   return {
     text: charactersOf(passage, { field, span: own }),
