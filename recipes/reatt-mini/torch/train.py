@@ -39,6 +39,7 @@ def arguments():
     p.add_argument("--decay", type=float, default=0.35, help="share of the steps, at the end, in which the rate falls")
     p.add_argument("--counts", default="0.6,0.4,0", help="shares of the steps that read 1, 2 and 4 passages a question")
     p.add_argument("--unanswered", type=float, default=0.12, help="share of the questions whose passages are wrong")
+    p.add_argument("--tables", type=float, default=0.0, help="share of the steps that read the tables of table-tokens.ts")
     p.add_argument("--dropout", type=float, default=0.0)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -258,6 +259,9 @@ def main():
     passages, questions = read_set(options.tokens, "train")
     for q, wrong in zip(questions, wrong_passages(questions, passages)):
         q["wrong"] = wrong
+    tables, about_tables = read_set(options.tokens, "tables") if options.tables else ([], [])
+    for q in about_tables:
+        q["wrong"] = q["similar"]
     reader, step = Reader(), 0
     state = torch.load(last, map_location="cpu") if os.path.exists(last) else None
     if state:
@@ -281,16 +285,24 @@ def main():
     optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, betas=(0.9, 0.98))
     if state:
         optimizer.load_state_dict(state["optimizer"])
-    stream = batches(questions, passages, options.questions, options.seed)
-    for _ in range(step):
-        next(stream)  # a resumed run goes on with the questions that it has not seen
+    sets = [
+        (passages, batches(questions, passages, options.questions, options.seed)),
+        (tables, batches(about_tables, tables, options.questions, options.seed)),
+    ]
+
+    def read_next(draw):
+        read, stream = sets[draw.random() < options.tables]
+        return read, next(stream)
+
+    for i in range(step):  # a resumed run goes on with the questions that it has not seen
+        read_next(random.Random(f"{options.seed} {i}"))
     counts = [float(share) for share in options.counts.split(",")]
     began, sums = time.time(), [0.0, 0.0]
     while step < options.steps:
         draw = random.Random(f"{options.seed} {step}")
+        read, asked = read_next(draw)
         count = draw.choices(COUNTS, counts)[0]
-        asked = next(stream)[:: count]
-        batch = batch_of(asked, passages, count, options.unanswered, draw, options.device)
+        batch = batch_of(asked[::count], read, count, options.unanswered, draw, options.device)
         step += 1
         warm, left = step / WARM_UP, (options.steps - step + 1) / (options.decay * options.steps)
         for group in optimizer.param_groups:
