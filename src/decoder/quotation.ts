@@ -17,8 +17,8 @@ import { COPY_EPSILON } from "./copying.ts";
 
 /** What a quotation needs to know of a token of a passage. */
 export interface QuotableToken {
-  /** A quotation stays in one field. */
-  readonly field: string;
+  /** A quotation stays in one part: the title, a cell of a table, or another part of the text. */
+  readonly part: number;
   /** Whether a quotation can begin with the token, and end with it. */
   readonly begins: boolean;
   readonly ends: boolean;
@@ -70,11 +70,11 @@ export function startQuotation(passages: readonly QuotablePassage[], endId: numb
   const tokenAt = (passage: number, at: number) => passages[passage]!.tokens[at];
   const canEnd = ({ passage, first }: { passage: number; first: number }): boolean =>
     length > 0 && tokenAt(passage, first + length - 1)!.ends;
-  /** The token at the place that follows what is written; undefined behind the field. */
+  /** The token at the place that follows what is written; undefined behind the part. */
   const next = ({ passage, first }: { passage: number; first: number }): number | undefined => {
     const token = tokenAt(passage, first + length);
-    const isSameField = token?.field === tokenAt(passage, first)!.field;
-    return isSameField ? passages[passage]!.ids[first + length] : undefined;
+    const isSamePart = token?.part === tokenAt(passage, first)!.part;
+    return isSamePart ? passages[passage]!.ids[first + length] : undefined;
   };
   return {
     followers() {

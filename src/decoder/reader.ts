@@ -151,7 +151,7 @@ const quotablePassages = (
     offset: lengths.slice(0, i).reduce((sum, length) => sum + length, question.length),
   }));
 
-const ANY_TOKEN: QuotableToken = { field: "", begins: true, ends: true };
+const ANY_TOKEN: QuotableToken = { part: 0, begins: true, ends: true };
 
 /**
  * Encodes each question, and each distinct passage without stored states, once. Then fuses them.

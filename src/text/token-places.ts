@@ -1,5 +1,6 @@
 /** Where the tokens of a passage stand in it, and which of them can bound a quotation. */
 
+import { partsOf } from "./cells.ts";
 import { cutsOf } from "./expressions.ts";
 import type { Passage, PassageInput } from "./passage.ts";
 import { passagePrompt } from "./prompts.ts";
@@ -10,6 +11,8 @@ import type { Tokenizer } from "./tokenizer.ts";
 /** A token of the title or the text of a passage. */
 export interface TokenPlace {
   readonly field: "title" | "text";
+  /** A quotation stays in one part: -1 is the title, others are cells and what is around tables. */
+  readonly part: number;
   /** The characters of the field. */
   readonly span: Span;
   /** The words of the field, divided by white space, in which the token begins and ends. */
@@ -73,6 +76,7 @@ function placesIn(
   start: number,
 ): (inPrompt: Span) => TokenPlace | undefined {
   const canCut = cutsOf(text);
+  const partAt = field === "text" ? partsOf(text) : () => -1;
   const wordStarts = Array.from(text.matchAll(/\S+/g), ({ index }) => index);
   let word = 0;
   const wordAt = (position: number): number => {
@@ -85,6 +89,7 @@ function placesIn(
     if (span.start < 0 || span.end > text.length) return undefined;
     return {
       field,
+      part: partAt(span.start),
       span,
       words: { first: wordAt(span.start), last: wordAt(span.end - 1) },
       begins: canCut(span.start),

@@ -14,7 +14,7 @@ const END = 1;
 const FUSED = 40;
 
 const token = fc.record({
-  field: fc.constantFrom("title", "text"),
+  part: fc.constantFrom(-1, 0),
   begins: fc.boolean(),
   ends: fc.boolean(),
 });
@@ -33,8 +33,7 @@ const placesOf = (all: readonly QuotablePassage[], written: readonly number[]) =
     tokens.flatMap((first, i) => {
       const own = written.map((_, t) => tokens[i + t]);
       const isPlace =
-        first?.begins &&
-        written.every((id, t) => ids[i + t] === id && own[t]?.field === first.field);
+        first?.begins && written.every((id, t) => ids[i + t] === id && own[t]?.part === first.part);
       return isPlace ? [{ passage, first: i, last: own.at(-1) as QuotableToken | undefined }] : [];
     }),
   );
@@ -72,7 +71,7 @@ test("what may follow and the places that are left are those of all places", () 
   ));
 
 test("of two equal groups, the one that was attended to is quoted", () => {
-  const any = { field: "text", begins: true, ends: true };
+  const any = { part: 0, begins: true, ends: true };
   const all = [{ ids: [5, 6, 5, END], tokens: [any, any, any], offset: 0 }];
   for (const [attended, first] of [
     [[0.7, 0.1, 0.2], 0],
@@ -86,7 +85,7 @@ test("of two equal groups, the one that was attended to is quoted", () => {
 });
 
 test("a quotation that cannot end where its passage is cut ends there", () => {
-  const cut = { field: "text", begins: true, ends: false };
+  const cut = { part: 0, begins: true, ends: false };
   const quotation = startQuotation([{ ids: [5, END], tokens: [cut], offset: 0 }], END);
   quotation.write(5, Float32Array.of(1));
   assert.equal([...quotation.followers()], [END]);
