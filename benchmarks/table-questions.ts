@@ -1,8 +1,8 @@
 /**
- * Asks questions about tables in Markdown files, with the defaults of `answer`, and prints what is
+ * Asks questions about tables in Markdown or CSV files, with the defaults of `answer`, and prints what is
  * answered and how many are right: the answer matches exactly, but for case, articles and marks.
  *
- *     npx tsx benchmarks/table-questions.ts [--model DIR] [--questions FILE]
+ *     npx tsx benchmarks/table-questions.ts [--model DIR] [--questions FILE] [--csv]
  *
  * A file has tables (`# Title`, then rows of cells with `|` between them, the names of the columns
  * first), each with questions (`? Question = answer`). No model was trained on them. In
@@ -20,10 +20,12 @@ const { values } = parseArgs({
   options: {
     model: { type: "string", default: "models/reatt-mini" },
     questions: { type: "string", default: "benchmarks/table-questions/everyday.txt" },
+    csv: { type: "boolean", default: false },
   },
 });
 
 interface Table {
+  readonly name: string;
   readonly document: string;
   readonly questions: readonly (readonly [question: string, answer: string])[];
 }
@@ -32,13 +34,26 @@ function tableOf(text: string): Table {
   const lines = text.trim().split("\n");
   const asked = lines.filter((line) => line.startsWith("? "));
   const [title, names, ...rows] = lines.filter((line) => !line.startsWith("? "));
-  const markdown = [names!, names!.replace(/[^|]+/g, " --- "), ...rows];
   return {
-    document: `${title}\n\n${markdown.map((row) => `| ${row} |`).join("\n")}\n`,
+    ...documentOf(title!.slice(2), [names!, ...rows]),
     questions: asked.map((line) => {
       const at = line.lastIndexOf(" = ");
       return [line.slice(2, at), line.slice(at + 3)];
     }),
+  };
+}
+
+function documentOf(title: string, rows: readonly string[]): Omit<Table, "questions"> {
+  if (values.csv) {
+    const quoted = (cell: string): string => `"${cell.trim().replaceAll('"', '""')}"`;
+    const lines = rows.map((row) => row.split("|").map(quoted).join(","));
+    return { name: `${title.replace(/\W+/g, " ")}.csv`, document: `${lines.join("\n")}\n` };
+  }
+  const rule = rows[0]!.replace(/[^|]+/g, " --- ");
+  const lines = [rows[0]!, rule, ...rows.slice(1)].map((row) => `| ${row} |`);
+  return {
+    name: `${title.replace(/\W+/g, " ")}.md`,
+    document: `# ${title}\n\n${lines.join("\n")}\n`,
   };
 }
 
@@ -47,8 +62,7 @@ const tables = text.split(/^(?=# )/m).map(tableOf);
 const work = await mkdtemp(join(tmpdir(), "tables-"));
 try {
   await mkdir(join(work, "documents"));
-  for (const [i, { document }] of tables.entries())
-    await writeFile(join(work, "documents", `${i}.md`), document);
+  for (const { name, document } of tables) await writeFile(join(work, "documents", name), document);
   await using model = await ReAtt.load(values.model);
   const directory = join(work, "index");
   await using index = await model.openOrIndex(join(work, "documents"), { directory });

@@ -1,5 +1,6 @@
 /** The blocks of an HTML tree: paragraphs, lists, tables and code, in their order. */
 
+import { tableRule } from "../text/reading-form.ts";
 import type { Budget } from "./budget.ts";
 import type { LineMark } from "./document.ts";
 import { type Cell, htmlTable } from "./html-table.ts";
@@ -254,7 +255,12 @@ export class HtmlBlocks {
         lines.push(text);
         length += text.length + 1;
       }
-      if (i + 1 === headerRows) header = lines.join("\n");
+      if (i + 1 === headerRows && headerRows < rows.length && lines.length > 0) {
+        const rule = tableRule(cells.length);
+        lines.push(rule);
+        length += rule.length + 1;
+        header = lines.join("\n");
+      }
     }
     this.#emit(0, lines.join("\n"), {
       kind: "table",

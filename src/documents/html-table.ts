@@ -2,6 +2,7 @@
 
 import type { Budget } from "./budget.ts";
 import { childrenOf, type Element, find, first } from "./markup.ts";
+import { areNames, SAMPLE_ROWS } from "./table-columns.ts";
 import { countWords } from "./units.ts";
 
 /** HTML Standard, 4.9.11: larger spans count as these. */
@@ -80,11 +81,10 @@ function isLayout(rows: readonly TableRow[], hasTables: boolean): boolean {
   return words.reduce((sum, count) => sum + count, 0) > MAX_CELL_WORDS * cells.length;
 }
 
-/** Whether the first row of a table without marks names the columns: short texts, no numbers. */
+/** Whether the first row of a table without marks names the columns. In doubt it does not. */
 function guessedHeaderRows([head, ...others]: readonly TableRow[]): number {
-  const isName = (cell: string): boolean =>
-    cell !== "" && countWords(cell) <= 8 && !/^[\d\s.,:%€$£+-]+$/.test(cell);
-  return head && others.length > 0 && head.cells.length > 1 && head.cells.every(isName) ? 1 : 0;
+  const isNamed = head && others.length > 0 && head.cells.length > 1;
+  return isNamed && areNames(head.cells, others.slice(0, SAMPLE_ROWS)) ? 1 : 0;
 }
 
 /** Rows of cells, some of which cover several columns and rows. */

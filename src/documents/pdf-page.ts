@@ -1,7 +1,9 @@
 /** The paragraphs of a page of PDF, from the texts that pdf.js finds on it. */
 
+import { tableRule } from "../text/reading-form.ts";
 import type { Block } from "./document.ts";
 import { superscript } from "./scripts.ts";
+import { areNames } from "./table-columns.ts";
 
 /** A text on the page, as pdf.js gives it. Lengths are in points, heights are those of the font. */
 interface TextItem {
@@ -94,17 +96,25 @@ export function* pageBlocks({ lines, isSlide }: PageText, page: number): Generat
     const isTable =
       paragraph.length > 1 &&
       paragraph.filter((line) => line.includes("\t")).length > 0.6 * paragraph.length;
-    const joined = paragraph.map((line) => cells(line, isTable)).join("\n");
-    const text = joined.replace(/(?<=\p{Ll})-\n(?=\p{Ll})/gu, "");
-    yield { text, headings: [], place, ...(isTable && { kind: "table" as const }) };
+    const block = { headings: [], place };
+    if (isTable) yield { ...block, kind: "table", ...tableText(paragraph.map(cellsOf)) };
+    else {
+      const joined = paragraph.map((line) => cellsOf(line).join(" ")).join("\n");
+      yield { ...block, text: joined.replace(/(?<=\p{Ll})-\n(?=\p{Ll})/gu, "") };
+    }
   }
 }
 
-const cells = (line: string, isTable: boolean): string =>
-  line
-    .split("\t")
-    .map((cell) => cell.trim())
-    .join(isTable ? " | " : " ");
+const cellsOf = (line: string): string[] => line.split("\t").map((cell) => cell.trim());
+
+/** The rows of a table. The first one can name the columns. */
+function tableText(rows: readonly (readonly string[])[]): Pick<Block, "text" | "header"> {
+  const lines = rows.map((cells) => cells.join(" | "));
+  const [names, ...below] = rows.map((cells) => ({ cells }));
+  if (!areNames(names!.cells, below)) return { text: lines.join("\n") };
+  const header = `${lines[0]}\n${tableRule(names!.cells.length)}`;
+  return { text: [header, ...lines.slice(1)].join("\n"), header };
+}
 
 function* paragraphsOf(lines: readonly Line[]): Generator<string[]> {
   let paragraph: string[] = [];

@@ -58,7 +58,7 @@ function usualWidth(rows: readonly Row[]): number {
  * Whether a row names the columns below it: short texts, and one of them is a usual name, or they
  * are all different and one stands above values of another form. In doubt it does not.
  */
-function areNames(row: readonly string[], below: readonly Row[]): boolean {
+export function areNames(row: readonly string[], below: readonly Pick<Row, "cells">[]): boolean {
   const isName = (cell: string): boolean =>
     cell.length <= 60 && countWords(cell) <= 8 && typeOf([cell]) === "text" && !/[.!?]$/.test(cell);
   const filled = row.filter((cell) => cell !== "");

@@ -5,7 +5,7 @@
 
 import { mean } from "../math/mean.ts";
 import type { Passage } from "../text/passage.ts";
-import { passagePrompt, questionPrompt } from "../text/prompts.ts";
+import { passagePrompt, placesInPrompt, questionPrompt } from "../text/prompts.ts";
 import type { Span } from "../text/span.ts";
 import { tokenSpans } from "../text/token-spans.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
@@ -58,6 +58,7 @@ export function explanationOf(
   const questionStart = questionPrompt("").length;
   const questionSpans = tokenSpans(tokenizer, questionPrompt(question.text), question.ids);
   const found = tokenSpans(tokenizer, passagePrompt(passage), passageIds);
+  const placeOf = placesInPrompt(passage);
   const tokens = matches.map(({ key, score }, i) => {
     const position = kept?.[key] ?? key;
     return {
@@ -66,7 +67,7 @@ export function explanationOf(
       score,
       match: {
         token: nameOf(tokenizer, passageIds[position]!),
-        ...placeOf(passage, found[position]),
+        ...(found[position] && placeOf(found[position])),
       },
     };
   });
@@ -77,20 +78,9 @@ export function explanationOf(
 const nameOf = (tokenizer: Tokenizer, id: number): string =>
   id === tokenizer.eosId ? "</s>" : tokenizer.decode([id]);
 
-const TITLE_START = "title: ".length;
-
-function placeOf({ title, text }: Passage, span: Span | undefined): Omit<MatchedToken, "token"> {
-  const prompt = passagePrompt({ title, text });
-  const textSpan = inside(span, prompt.length - text.length, text.length);
-  if (textSpan) return { field: "text", span: textSpan };
-  const titleSpan = inside(span, TITLE_START, title.length);
-  return titleSpan ? { field: "title", span: titleSpan } : {};
-}
-
-/** The part of a span of the prompt that is in a field, as a span of the field. */
-function inside(span: Span | undefined, fieldStart: number, length: number): Span | undefined {
+/** The part of a span of the question's prompt that is in the question. */
+function inside(span: Span | undefined, start: number, length: number): Span | undefined {
   if (!span) return undefined;
-  const start = Math.max(0, span.start - fieldStart);
-  const end = Math.min(length, span.end - fieldStart);
-  return start < end ? { start, end } : undefined;
+  const own = { start: Math.max(0, span.start - start), end: Math.min(length, span.end - start) };
+  return own.start < own.end ? own : undefined;
 }

@@ -1,14 +1,27 @@
 /**
- * The cells of tables in a text: rows of `a | b | c`, one a line, as documents are read
- * (src/documents), also with bars at both ends as in Markdown.
+ * The cells and fields of a text, as documents are read (src/documents): rows of `a | b | c`, one a
+ * line, also with bars at both ends as in Markdown, and fields of records, `name: value`.
  */
 
 /** A bar between two cells, or at the end of a row. */
 const BAR = /(?<=^|\s)\|(?=\s|$)/gu;
 
+/** The positions of the bars of a line. */
+export const barsIn = (line: string): number[] =>
+  Array.from(line.matchAll(BAR), ({ index }) => index);
+
+/** The name of a field has few words, and no bar. */
+const FIELD = /^[^\s:|](?:[^\n:|]{0,58}[^\s:|])?: +\S/u;
+
+/** Whether a line is a field, and the line before or after it, too. */
+export function isFieldOfSeveral(lines: readonly string[], i: number): boolean {
+  const isField = (at: number): boolean => FIELD.test(lines[at] ?? "");
+  return isField(i) && (isField(i - 1) || isField(i + 1));
+}
+
 /**
- * Numbers the parts of a text that a quotation stays in: each cell of a table, each bar, and what
- * is before, between and after tables. A line with bars is a row if a line beside it has as many:
+ * Numbers the parts of a text that a quotation stays in: each cell of a table, each bar, each field
+ * of several, and what is around them. A line with bars is a row if a line beside it has as many:
  * `string | undefined` in a sentence is no table.
  *
  * @example
@@ -17,23 +30,21 @@ const BAR = /(?<=^|\s)\|(?=\s|$)/gu;
  * partAt(8) === partAt(14); // false: "Tea" and "2 EUR"
  */
 export function partsOf(text: string): (position: number) => number {
-  if (!text.includes("|")) return () => 0;
-  let start = 0;
-  const rows = text.split("\n").map((line) => {
-    const first = start;
-    start += line.length + 1;
-    const bars = Array.from(line.matchAll(BAR), ({ index }) => first + index);
-    return { start: first, end: first + line.length, bars };
-  });
+  if (!text.includes("\n")) return () => 0;
+  const lines = text.split("\n");
+  const bars = lines.map(barsIn);
   const isRow = (i: number): boolean => {
-    const count = rows[i]!.bars.length;
-    const isBeside = (other: number): boolean => rows[other]?.bars.length === count;
-    return count > 0 && (isBeside(i - 1) || isBeside(i + 1));
+    const count = bars[i]!.length;
+    return count > 0 && (bars[i - 1]?.length === count || bars[i + 1]?.length === count);
   };
   const part = new Uint32Array(text.length + 1);
-  for (const [i, { start, end, bars }] of rows.entries())
-    if (isRow(i))
-      for (const at of [start, end, ...bars.flatMap((bar) => [bar, bar + 1])]) part[at]!++;
-  for (let at = 1; at < part.length; at++) part[at]! += part[at - 1]!;
+  let at = 0;
+  for (const [i, line] of lines.entries()) {
+    const cuts = isRow(i) ? bars[i]!.flatMap((bar) => [bar, bar + 1]) : [];
+    if (isRow(i) || isFieldOfSeveral(lines, i)) cuts.push(0, line.length);
+    for (const cut of cuts) part[at + cut]!++;
+    at += line.length + 1;
+  }
+  for (let i = 1; i < part.length; i++) part[i]! += part[i - 1]!;
   return (position) => part[position]!;
 }

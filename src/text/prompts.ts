@@ -7,6 +7,8 @@
 
 import { InputError } from "../io/errors.ts";
 import type { PassageInput } from "./passage.ts";
+import { type ReadingForm, readingForm } from "./reading-form.ts";
+import type { Span } from "./span.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
@@ -21,8 +23,54 @@ export function questionPrompt(question: string): string {
   return `question: ${question}`;
 }
 
+/** Tables are labelled: see reading-form.ts. */
 export function passagePrompt(passage: Pick<PassageInput, "title" | "text">): string {
-  return `title: ${passage.title ?? ""} context: ${passage.text}`;
+  return promptOf(passage.title ?? "", readingForm(passage.text).text);
+}
+
+const promptOf = (title: string, text: string): string => `title: ${title} context: ${text}`;
+
+const TITLE_START = "title: ".length;
+
+/** Characters of a field of a passage. */
+export interface FieldSpan {
+  readonly field: "title" | "text";
+  readonly span: Span;
+}
+
+/**
+ * Tells where characters of the prompt of a passage stand in its title or its text. Of characters
+ * that reach beyond the field, the part inside of it; undefined for others.
+ */
+export function placesInPrompt({
+  title = "",
+  text,
+}: Pick<PassageInput, "title" | "text">): (inPrompt: Span) => FieldSpan | undefined {
+  const labelled = readingForm(text);
+  const textStart = promptOf(title, "").length;
+  return (inPrompt) => {
+    const own = inside(inPrompt, textStart, labelled.text.length);
+    const span = own && spanInOrigin(own, labelled);
+    if (span) return { field: "text", span };
+    const inTitle = own ? undefined : inside(inPrompt, TITLE_START, title.length);
+    return inTitle && { field: "title", span: inTitle };
+  };
+}
+
+/** The part of a span of the prompt that is in a field, as a span of the field. */
+function inside(span: Span, fieldStart: number, length: number): Span | undefined {
+  const start = Math.max(0, span.start - fieldStart);
+  const end = Math.min(length, span.end - fieldStart);
+  return start < end ? { start, end } : undefined;
+}
+
+function spanInOrigin({ start, end }: Span, { origin }: ReadingForm): Span | undefined {
+  if (!origin) return { start, end };
+  const given = origin.subarray(start, end);
+  const first = given.find((at) => at >= 0);
+  return first === undefined
+    ? undefined
+    : { start: first, end: given.findLast((at) => at >= 0)! + 1 };
 }
 
 /**

@@ -3,7 +3,7 @@
 import { partsOf } from "./cells.ts";
 import { cutsOf } from "./expressions.ts";
 import type { Passage, PassageInput } from "./passage.ts";
-import { passagePrompt } from "./prompts.ts";
+import { passagePrompt, placesInPrompt } from "./prompts.ts";
 import type { Span } from "./span.ts";
 import { tokenSpans } from "./token-spans.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -35,21 +35,16 @@ export function tokenPlaces(
   ids: readonly number[],
 ): (TokenPlace | undefined)[] {
   const { title = "", text } = passage;
-  const prompt = passagePrompt(passage);
-  const textStart = prompt.length - text.length;
-  const placeInTitle = placesIn(
-    "title",
-    title,
-    passagePrompt({ title: "", text: "" }).indexOf(" ") + 1,
-  );
-  const placeInText = placesIn("text", text, textStart);
-  return tokenSpans(tokenizer, prompt, ids).map((span) =>
-    span && span.end > span.start
-      ? span.start >= textStart
-        ? placeInText(span)
-        : placeInTitle(span)
-      : undefined,
-  );
+  const spanOf = placesInPrompt(passage);
+  const fields = { title: placesIn("title", title), text: placesIn("text", text) };
+  return tokenSpans(tokenizer, passagePrompt(passage), ids).map((inPrompt) => {
+    const place = inPrompt && spanOf(inPrompt);
+    if (!place) return undefined;
+    const { field, span } = place;
+    // A token that has characters of the prompt, too, is not a token of the field.
+    const isWhole = span.end - span.start === inPrompt.end - inPrompt.start;
+    return isWhole ? fields[field](span) : undefined;
+  });
 }
 
 /**
@@ -69,12 +64,8 @@ export function textPlaces(
   return kept ? kept.map((position) => places[position]) : places;
 }
 
-/** Gives the place of a token in a field that begins at `start` of the prompt. */
-function placesIn(
-  field: TokenPlace["field"],
-  text: string,
-  start: number,
-): (inPrompt: Span) => TokenPlace | undefined {
+/** Gives the place of a token in a field. */
+function placesIn(field: TokenPlace["field"], text: string): (span: Span) => TokenPlace {
   const canCut = cutsOf(text);
   const partAt = field === "text" ? partsOf(text) : () => -1;
   const wordStarts = Array.from(text.matchAll(/\S+/g), ({ index }) => index);
@@ -84,16 +75,12 @@ function placesIn(
     while (word + 1 < wordStarts.length && wordStarts[word + 1]! <= position) word++;
     return word;
   };
-  return (inPrompt) => {
-    const span = { start: inPrompt.start - start, end: inPrompt.end - start };
-    if (span.start < 0 || span.end > text.length) return undefined;
-    return {
-      field,
-      part: partAt(span.start),
-      span,
-      words: { first: wordAt(span.start), last: wordAt(span.end - 1) },
-      begins: canCut(span.start),
-      ends: canCut(span.end),
-    };
-  };
+  return (span) => ({
+    field,
+    part: partAt(span.start),
+    span,
+    words: { first: wordAt(span.start), last: wordAt(span.end - 1) },
+    begins: canCut(span.start),
+    ends: canCut(span.end),
+  });
 }

@@ -35,7 +35,7 @@ const HTML: Readonly<Record<string, [body: string, text: string]>> = {
   ],
   "empty cells": [
     "<table><tr><th></th><th>x</th></tr><tr><td></td><td>1</td></tr></table>",
-    "| x\n| 1",
+    "| x\n--- | ---\n| 1",
   ],
   "a list in a cell": [
     "<table><tr><td>a</td><td><ul><li>x<li>y</ul></td></tr></table>",
@@ -48,7 +48,7 @@ const HTML: Readonly<Record<string, [body: string, text: string]>> = {
   ],
   "a table in a cell": [
     "<table><tr><td>Feature<td>Value<tr><td>Ports<td><table><tr><td>USB<td>2<tr><td>HDMI<td>1</table></table>",
-    "Feature | Value\nPorts | USB | 2; HDMI | 1",
+    "Feature | Value\n--- | ---\nPorts | USB | 2; HDMI | 1",
   ],
   "deleted text": ["<p><s>It costs 5.</s> <del>no</del> <ins>It costs 6.</ins></p>", "It costs 6."],
   "the mark of a note without a link": ["<p>In 1932<sup>[4]</sup> it was.</p>", "In 1932 it was."],
@@ -142,7 +142,7 @@ const MARKDOWN: Readonly<Record<string, [markdown: string, text: string]>> = {
   "links by name": ["See [the docs][d].\n\n[d]: http://x.y\n", "See the docs."],
   marks: ["*a* **b** ~~c~~ `d_e` \\*f\\*", "a b d_e *f*"],
   comments: ["a <!-- no --> b\n\n<!--\nno\n\nno\n-->\n\nc", "a b\n\nc"],
-  tables: ["| a | b |\n|---|:-:|\n| 1 | `x` |\n| | **y** |", "a | b\n1 | x\n| y"],
+  tables: ["| a | b |\n|---|:-:|\n| 1 | `x` |\n| | **y** |", "a | b\n--- | ---\n1 | x\n| y"],
   "code in one line": ["```npm i```\n\nThen **run**.\n", "npm i\n\nThen run."],
   "fenced code": ["```js\nif (a) {\n  b();\n}\n```", "if (a) {\n  b();\n}"],
   "code to the end of the file": ["~~~\na\n", "a"],
@@ -266,8 +266,8 @@ test("a table that is longer than a passage repeats its head, and no row is cut"
   assert.ok(passages.length > 3);
   let number = 0;
   for (const { text } of passages) {
-    const [head, ...others] = text.split("\n");
-    assert.is(head, "Product | Price");
+    const [head, hyphens, ...others] = text.split("\n");
+    assert.equal([head, hyphens], ["Product | Price", "--- | ---"]);
     for (const row of others) assert.is(row, `name ${number} | on sale at ${number++} euros`);
   }
   assert.is(number, 60);

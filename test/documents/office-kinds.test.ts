@@ -205,7 +205,7 @@ test("powerpoint: slides in their order, with title, lists, tables and notes", a
     [
       ["Energy", "A talk\n\nSay hello.", 1],
       ["Energy > Sources", "- Sun\n  - 10^6", 2],
-      ["Energy", "Name | Price\nLamp | 9\n\nFree text.", 3],
+      ["Energy", "Name | Price\n--- | ---\nLamp | 9\n\nFree text.", 3],
     ],
   );
 });

@@ -155,16 +155,16 @@ const RST: Readonly<Record<string, [source: string, text: string]>> = {
   admonitions: [".. warning:: Hot.\n\n.. note::\n\n   Cold.\n", "Warning: Hot.\n\nNote: Cold."],
   "a grid": [
     "+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n|   | 3 |\n+---+---+\n",
-    "a | b\n1 | 2 3",
+    "a | b\n--- | ---\n1 | 2 3",
   ],
-  columns: ["===  ===\nA    B\n===  ===\n1    2\n===  ===\n", "A | B\n1 | 2"],
+  columns: ["===  ===\nA    B\n===  ===\n1    2\n===  ===\n", "A | B\n--- | ---\n1 | 2"],
   "a list of rows": [
     ".. list-table:: Prices\n   :header-rows: 1\n\n   * - Name\n     - Price\n   * - Lamp\n     - 9\n",
-    "Prices\n\nName | Price\nLamp | 9",
+    "Prices\n\nName | Price\n--- | ---\nLamp | 9",
   ],
   "a table of CSV": [
     '.. csv-table::\n   :header: "Name", "Price"\n\n   "Lamp", 9\n',
-    "Name | Price\nLamp | 9",
+    "Name | Price\n--- | ---\nLamp | 9",
   ],
   images: [
     ".. figure:: a.png\n   :alt: The plan of a house\n\n   The house.\n",

@@ -31,7 +31,7 @@ const TEXTS: Readonly<Record<string, [content: string, text: string, parts?: Pdf
   paragraphs: ["(One.) Tj 0 -40 Td (Two.) Tj", "One.\n\nTwo."],
   "columns of a table": [
     "(Name) Tj 200 0 Td (Price) Tj -200 -14 Td (Lamp) Tj 200 0 Td (9.50) Tj",
-    "Name | Price\nLamp | 9.50",
+    "Name | Price\n--- | ---\nLamp | 9.50",
   ],
 };
 

@@ -25,6 +25,13 @@ test("each cell of a table is a part", () => {
   assert.equal(parts(" | A | B\nx | 1 | 2"), ["|", "A", "|", "B", "x", "|", "1", "|", "2"]);
 });
 
+test("each field of several is a part", () => {
+  assert.equal(parts("Tea:\nname: Green tea\nprice: 2 EUR\nIt is: warm"), [
+    ...["Tea:", "name: Green tea", "price: 2 EUR", "It is: warm"],
+  ]);
+  assert.equal(parts("It is: warm.\nAnd cold."), ["It is: warm.\nAnd cold."]);
+});
+
 test("a line with bars alone is no table", () => {
   for (const text of [
     "The type is string | undefined by default.",
