@@ -1,6 +1,7 @@
 /**
- * Asks questions about tables in Markdown or CSV files, with the defaults of `answer`, and prints what is
- * answered and how many are right: the answer matches exactly, but for case, articles and marks.
+ * Asks questions about tables in Markdown or CSV files, with the defaults of `answer`, and prints
+ * what is answered and how many are right: the answer matches exactly, but for case, articles and
+ * marks.
  *
  *     npx tsx benchmarks/table-questions.ts [--model DIR] [--questions FILE] [--csv]
  *

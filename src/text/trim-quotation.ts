@@ -1,4 +1,4 @@
-/** Where a quotation begins and ends in print: without the marks around it that it does not need. */
+/** Where a quotation begins and ends: without the marks around it that it does not need. */
 
 import type { Span } from "./span.ts";
 
