@@ -12,14 +12,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createRandom } from "../../../src/math/random.ts";
-import {
-  passageIds,
-  passagePrompt,
-  readingQuestionIds,
-  retrievalQuestionIds,
-} from "../../../src/text/prompts.ts";
+import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../../../src/text/prompts.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
-import { tokenSpans } from "../../../src/text/token-spans.ts";
+import { tokenPlaces } from "../../../src/text/token-places.ts";
 import { loadTokenizer } from "../../../src/text/tokenizer.ts";
 import { readTrainingFile } from "../../../src/training/examples/training-questions.ts";
 import { makeTable, parseSubjects, type TableQuestion } from "../data/tables.ts";
@@ -100,13 +95,11 @@ function make(i: number): Made {
 /** None if the answer is beyond the tokens of the passage. */
 function lineOf({ question, start, end, about }: TableQuestion, i: number) {
   const { title, text } = made[i]!;
-  const prompt = passagePrompt({ title, text });
-  const from = prompt.length - text.length;
-  const spans = tokenSpans(tokenizer, prompt, rows[i]!.slice(0, -1));
-  const touches = (span: (typeof spans)[number]) =>
-    span && span.start < from + end && span.end > from + start;
-  const [first, last] = [spans.findIndex(touches), spans.findLastIndex(touches)];
-  if (first < 0 || (spans[last]?.end ?? 0) < from + end) return [];
+  const places = tokenPlaces(tokenizer, { title, text }, rows[i]!.slice(0, -1));
+  const touches = (place: (typeof places)[number]) =>
+    place?.field === "text" && place.span.start < end && place.span.end > start;
+  const [first, last] = [places.findIndex(touches), places.findLastIndex(touches)];
+  if (first < 0 || places[last]!.span.end < end) return [];
   const random = createRandom(Number(values.seed), "question", i, start);
   const asked = random.next() < LOWER_CASE ? question.toLowerCase() : question;
   const answer = text.slice(start, end);

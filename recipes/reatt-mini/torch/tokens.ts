@@ -50,7 +50,7 @@ function placesOf(answer: string, passage: Passage, ids: readonly number[]): [nu
   const prompt = passagePrompt(passage);
   const spans = tokenSpans(tokenizer, prompt, ids.slice(0, -1));
   const places: [number, number][] = [];
-  let from = prompt.length - passage.text.length;
+  let from = passagePrompt({ ...passage, text: "" }).length;
   while (places.length < PLACES) {
     const found = findAnswerSpan(answer, prompt.slice(from));
     if (!found) break;
