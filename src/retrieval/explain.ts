@@ -58,7 +58,7 @@ export function explanationOf(
   const questionStart = questionPrompt("").length;
   const questionSpans = tokenSpans(tokenizer, questionPrompt(question.text), question.ids);
   const found = tokenSpans(tokenizer, passagePrompt(passage), passageIds);
-  const placeOf = placesInPrompt(passage);
+  const placeOf = placesInPrompt(passage, true);
   const tokens = matches.map(({ key, score }, i) => {
     const position = kept?.[key] ?? key;
     return {

@@ -7,7 +7,7 @@
 
 import { InputError } from "../io/errors.ts";
 import type { PassageInput } from "./passage.ts";
-import { type ReadingForm, readingForm } from "./reading-form.ts";
+import { readingForm } from "./reading-form.ts";
 import type { Span } from "./span.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -41,16 +41,19 @@ export interface FieldSpan {
 /**
  * Tells where characters of the prompt of a passage stand in its title or its text. Of characters
  * that reach beyond the field, the part inside of it; undefined for others.
+ *
+ * @param withNames whether a name of a column that was added to a row stands above its column
  */
-export function placesInPrompt({
-  title = "",
-  text,
-}: Pick<PassageInput, "title" | "text">): (inPrompt: Span) => FieldSpan | undefined {
+export function placesInPrompt(
+  { title = "", text }: Pick<PassageInput, "title" | "text">,
+  withNames = false,
+): (inPrompt: Span) => FieldSpan | undefined {
   const labelled = readingForm(text);
+  const origin = withNames ? labelled.named : labelled.origin;
   const textStart = promptOf(title, "").length;
   return (inPrompt) => {
     const own = inside(inPrompt, textStart, labelled.text.length);
-    const span = own && spanInOrigin(own, labelled);
+    const span = own && spanInOrigin(own, origin);
     if (span) return { field: "text", span };
     const inTitle = own ? undefined : inside(inPrompt, TITLE_START, title.length);
     return inTitle && { field: "title", span: inTitle };
@@ -64,7 +67,7 @@ function inside(span: Span, fieldStart: number, length: number): Span | undefine
   return start < end ? { start, end } : undefined;
 }
 
-function spanInOrigin({ start, end }: Span, { origin }: ReadingForm): Span | undefined {
+function spanInOrigin({ start, end }: Span, origin: Int32Array | undefined): Span | undefined {
   if (!origin) return { start, end };
   const given = origin.subarray(start, end);
   const first = given.find((at) => at >= 0);

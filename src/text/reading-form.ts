@@ -21,6 +21,8 @@ export interface ReadingForm {
    * added. Undefined if the text is read as it is.
    */
   readonly origin?: Int32Array | undefined;
+  /** The same; for a name of a column that was added, where that name is above its column. */
+  readonly named?: Int32Array | undefined;
 }
 
 /** The line of hyphens below the names of columns: `--- | ---`. */
@@ -41,6 +43,12 @@ interface Line {
 interface Cell {
   readonly text: string;
   readonly at: number;
+}
+
+/** The name of a column; empty if it has none that can be repeated. */
+interface Name {
+  readonly text: string;
+  readonly at?: number | undefined;
 }
 
 /**
@@ -82,25 +90,28 @@ function linesOf(text: string): Line[] {
 function tableAt(
   lines: readonly Line[],
   i: number,
-): { names: string[]; rows: Line[]; end: number } | undefined {
+): { names: Name[]; rows: Line[]; end: number } | undefined {
   let hyphens = i;
   while (hyphens - i < MAX_NAME_LINES && isRow(lines[hyphens])) hyphens++;
   if (hyphens === i || !HYPHENS.test(lines[hyphens]?.text ?? "")) return undefined;
   let end = hyphens + 1;
   while (isRow(lines[end])) end++;
   if (end === hyphens + 1) return undefined;
-  const above = lines.slice(i, hyphens).map((line) => cellsOf(line).map((cell) => cell.text));
-  const names = above.at(-1)!.map((_, column) => nameOf(above.map((row) => row[column] ?? "")));
+  const above = lines.slice(i, hyphens).map(cellsOf);
+  const names = above.at(-1)!.map((_, column) => nameOf(above.flatMap((row) => row[column] ?? [])));
   return { names, rows: lines.slice(hyphens + 1, end), end };
 }
 
 const isRow = (line: Line | undefined): boolean =>
   line !== undefined && !HYPHENS.test(line.text) && barsIn(line.text).length > 0;
 
-/** Of several lines of names: `2023 Revenue`. */
-function nameOf(parts: readonly string[]): string {
-  const name = [...new Set(parts.filter((part) => part !== ""))].join(" ");
-  return name.length > MAX_NAME_LENGTH ? "" : name;
+/** Of several lines of names: `2023 Revenue`, which stands in no place. */
+function nameOf(parts: readonly Cell[]): Name {
+  const filled = parts.filter(({ text }) => text !== "");
+  const texts = [...new Set(filled.map(({ text }) => text))];
+  const text = texts.join(" ");
+  if (text.length > MAX_NAME_LENGTH) return { text: "" };
+  return { text, at: texts.length === 1 ? filled.at(-1)!.at : undefined };
 }
 
 /** The cells of a row, also of one with bars at both ends. */
@@ -119,6 +130,7 @@ class Labelled {
   isChanged = false;
   readonly #parts: string[] = [];
   readonly #origin: number[] = [];
+  readonly #named: number[] = [];
 
   /** @param mark ends the line, if it is not empty and the line has none */
   line({ text, at }: Line, mark: string): void {
@@ -128,7 +140,7 @@ class Labelled {
   }
 
   /** A row with more or fewer cells than there are names has no labels. */
-  row(names: readonly string[], cells: readonly Cell[]): void {
+  row(names: readonly Name[], cells: readonly Cell[]): void {
     this.isChanged = true;
     const isLabelled = names.length === cells.length;
     let isFirst = true;
@@ -136,7 +148,7 @@ class Labelled {
       if (text === "") continue;
       if (isFirst) this.#break();
       else this.#add(", ");
-      if (isLabelled && names[i] !== "") this.#add(`${names[i]}: `);
+      if (isLabelled && names[i]!.text !== "") this.#name(names[i]!);
       this.#add(text, at);
       isFirst = false;
     }
@@ -144,7 +156,15 @@ class Labelled {
   }
 
   finish(): ReadingForm {
-    return { text: this.#parts.join(""), origin: Int32Array.from(this.#origin) };
+    const [origin, named] = [Int32Array.from(this.#origin), Int32Array.from(this.#named)];
+    return { text: this.#parts.join(""), origin, named };
+  }
+
+  #name({ text, at }: Name): void {
+    const start = this.#named.length;
+    this.#add(text);
+    if (at !== undefined) for (let i = 0; i < text.length; i++) this.#named[start + i] = at + i;
+    this.#add(": ");
   }
 
   #end(mark: string): void {
@@ -161,6 +181,9 @@ class Labelled {
   /** @param at where it is in the text that was given; undefined for what is added */
   #add(text: string, at?: number): void {
     this.#parts.push(text);
-    for (let i = 0; i < text.length; i++) this.#origin.push(at === undefined ? -1 : at + i);
+    for (let i = 0; i < text.length; i++) {
+      this.#origin.push(at === undefined ? -1 : at + i);
+      this.#named.push(at === undefined ? -1 : at + i);
+    }
   }
 }

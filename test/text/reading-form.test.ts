@@ -72,11 +72,14 @@ test("every character that was not added is one of the text, in its order", () =
   fc.assert(
     fc.property(fc.array(line, { maxLength: 8 }), (lines) => {
       const text = lines.join("\n");
-      const { text: read, origin } = readingForm(text);
+      const { text: read, origin, named = [] } = readingForm(text);
       if (!origin) return assert.is(read, text);
       assert.is(origin.length, read.length);
       const given = [...origin].flatMap((at, i) => (at >= 0 ? [[at, i] as const] : []));
       for (const [at, i] of given) assert.is(read[i], text[at]);
+      for (const [i, at] of named.entries())
+        if (at >= 0) assert.is(read[i], text[at]);
+        else assert.is(origin[i], -1);
       for (const [n, [at]] of given.entries()) if (n > 0) assert.ok(at > given[n - 1]![0]);
     }),
     { numRuns: 2_000 },

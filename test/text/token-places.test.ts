@@ -2,7 +2,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { passageIds, passagePrompt } from "../../src/text/prompts.ts";
+import { passageIds, passagePrompt, placesInPrompt } from "../../src/text/prompts.ts";
 import { tokenPlaces } from "../../src/text/token-places.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 
@@ -38,6 +38,16 @@ test("tokens stand in the text that people see, and names that were added nowher
     ...["Prices", "FromMayon:", "Greentea", "2EUR", "Milk", "1EUR", "Payatonce."],
   ]);
   assert.is(places.length, ids.length);
+});
+
+test("a name that was added stands above its column", () => {
+  const prompt = passagePrompt(passage);
+  const start = prompt.lastIndexOf("Price");
+  const span = { start, end: start + 5 };
+  assert.is(placesInPrompt(passage)(span), undefined);
+  const place = placesInPrompt(passage, true)(span);
+  const at = passage.text.indexOf("Price");
+  assert.equal(place, { field: "text", span: { start: at, end: at + 5 } });
 });
 
 test("a quotation begins and ends at words", () => {
