@@ -125,17 +125,24 @@ function cellsOf({ text, at }: Line): Cell[] {
   return isFramed ? cells.slice(1, -1) : cells;
 }
 
-/** Puts a labelled text together. */
+/** A piece of what is read. */
+interface Piece {
+  readonly text: string;
+  /** Where it is in the text that was given; undefined for what is added. */
+  readonly at?: number | undefined;
+  /** Of the name of a column, where that name is. */
+  readonly named?: number | undefined;
+}
+
+/** Puts a text together as it is read. */
 class Labelled {
   isChanged = false;
-  readonly #parts: string[] = [];
-  readonly #origin: number[] = [];
-  readonly #named: number[] = [];
+  readonly #pieces: Piece[] = [];
 
   /** @param mark ends the line, if it is not empty and the line has none */
   line({ text, at }: Line, mark: string): void {
     this.#break();
-    this.#add(text, at);
+    this.#pieces.push({ text, at });
     if (mark !== "") this.#end(mark);
   }
 
@@ -147,43 +154,37 @@ class Labelled {
     for (const [i, { text, at }] of cells.entries()) {
       if (text === "") continue;
       if (isFirst) this.#break();
-      else this.#add(", ");
-      if (isLabelled && names[i]!.text !== "") this.#name(names[i]!);
-      this.#add(text, at);
+      else this.#pieces.push({ text: ", " });
+      if (isLabelled && names[i]!.text !== "")
+        this.#pieces.push({ text: names[i]!.text, named: names[i]!.at }, { text: ": " });
+      this.#pieces.push({ text, at });
       isFirst = false;
     }
     if (!isFirst) this.#end(".");
   }
 
   finish(): ReadingForm {
-    const [origin, named] = [Int32Array.from(this.#origin), Int32Array.from(this.#named)];
-    return { text: this.#parts.join(""), origin, named };
-  }
-
-  #name({ text, at }: Name): void {
-    const start = this.#named.length;
-    this.#add(text);
-    if (at !== undefined) for (let i = 0; i < text.length; i++) this.#named[start + i] = at + i;
-    this.#add(": ");
+    const text = this.#pieces.map((piece) => piece.text).join("");
+    const [origin, named] = [0, 1].map(() => new Int32Array(text.length).fill(-1));
+    let start = 0;
+    for (const { text, at, named: name } of this.#pieces) {
+      for (let i = 0; i < text.length; i++) {
+        if (at !== undefined) origin![start + i] = at + i;
+        if (at !== undefined || name !== undefined) named![start + i] = (at ?? name!) + i;
+      }
+      start += text.length;
+    }
+    return { text, origin, named };
   }
 
   #end(mark: string): void {
-    const last = this.#parts.at(-1)!.trimEnd().at(-1);
+    const last = this.#pieces.at(-1)!.text.trimEnd().at(-1);
     if (last === undefined || ".,!?:;".includes(last)) return;
     this.isChanged = true;
-    this.#add(mark);
+    this.#pieces.push({ text: mark });
   }
 
   #break(): void {
-    if (this.#origin.length > 0) this.#add("\n");
-  }
-
-  /** @param at where it is in the text that was given; undefined for what is added */
-  #add(text: string, at?: number): void {
-    this.#parts.push(text);
-    for (let i = 0; i < text.length; i++) {
-      this.#origin.push(at === undefined ? -1 : at + i);
-      this.#named.push(at === undefined ? -1 : at + i);
-    }
+    if (this.#pieces.length > 0) this.#pieces.push({ text: "\n" });
   }
 }
