@@ -8,7 +8,13 @@ import { ANSWER_OPTIONS, INDEX_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { findAnswerSpan } from "../text/answer-span.ts";
 import { NULL_PASSAGE, type PassageInput } from "../text/passage.ts";
-import { cutForReading, passageIds, readingQuestionIds, tokensOver } from "../text/prompts.ts";
+import {
+  cutForReading,
+  type FieldSpan,
+  passageIds,
+  readingQuestionIds,
+  tokensOver,
+} from "../text/prompts.ts";
 import type { Span } from "../text/span.ts";
 import { type TokenPlace, tokenPlaces } from "../text/token-places.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
@@ -24,7 +30,7 @@ import {
   read,
 } from "./reader.ts";
 import { relevances } from "./relevance.ts";
-import { type AnswerPlace, type Source, sourceOf } from "./source.ts";
+import { type Source, sourceOf } from "./source.ts";
 import {
   chooseWindows,
   type PassageToRead,
@@ -393,7 +399,7 @@ function quote(
   { passage, start }: ReadWindow,
   places: readonly (TokenPlace | undefined)[],
   { first, end }: Pick<Place, "first" | "end">,
-): { readonly text: string; readonly place: AnswerPlace } {
+): { readonly text: string; readonly place: FieldSpan } {
   const { field, span } = places[first]!;
   const quoted = { start: span.start, end: places[end - 1]!.span.end };
   const own = trimQuotation(field === "text" ? passage.text : (passage.title ?? ""), quoted);
@@ -406,10 +412,10 @@ function quote(
 
 const charactersOf = (
   { title = "", text }: Pick<PassageInput, "title" | "text">,
-  { field, span }: AnswerPlace,
+  { field, span }: FieldSpan,
 ): string => (field === "text" ? text : title).slice(span.start, span.end);
 
-const spanInText = ({ field, span }: AnswerPlace): Span | undefined =>
+const spanInText = ({ field, span }: FieldSpan): Span | undefined =>
   field === "text" ? span : undefined;
 
 /** Where a text has an answer whose tokens it does not have, as in another case. */
@@ -419,7 +425,7 @@ const spanIn = (tokenizer: Tokenizer, written: string, { text }: PassageInput): 
 /** The place of the answer in the passage of greatest attention that contains it. */
 function quotedFrom<P extends PassageInput>(
   evidence: readonly Evidence<P>[],
-): { readonly passage: Evidence<P>; readonly place: AnswerPlace } | undefined {
+): { readonly passage: Evidence<P>; readonly place: FieldSpan } | undefined {
   const quoted = evidence.filter(({ span }) => span);
   if (quoted.length === 0) return undefined;
   const passage = quoted.reduce((a, b) => (b.attention > a.attention ? b : a));

@@ -2,6 +2,7 @@
 
 import { linkOf } from "../text/link.ts";
 import type { PassageInput } from "../text/passage.ts";
+import type { FieldSpan } from "../text/prompts.ts";
 import { sentences } from "../text/sentences.ts";
 import type { Span } from "../text/span.ts";
 
@@ -25,12 +26,6 @@ export interface Source {
   readonly link?: string | undefined;
 }
 
-/** The characters of an answer in a passage. */
-export interface AnswerPlace {
-  readonly field: "title" | "text";
-  readonly span: Span;
-}
-
 /**
  * Describes the place of an answer.
  *
@@ -38,7 +33,7 @@ export interface AnswerPlace {
  */
 export function sourceOf(
   { id, title = "", text, document, metadata }: PassageInput,
-  { field, span }: AnswerPlace,
+  { field, span }: FieldSpan,
   linkBase: string | undefined,
 ): Source {
   const { _page: page, _lines: lines } = metadata ?? {};

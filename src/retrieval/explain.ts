@@ -6,7 +6,7 @@
 import { mean } from "../math/mean.ts";
 import type { Passage } from "../text/passage.ts";
 import { passagePrompt, placesInPrompt, questionPrompt } from "../text/prompts.ts";
-import type { Span } from "../text/span.ts";
+import { type Span, spanInside } from "../text/span.ts";
 import { tokenSpans } from "../text/token-spans.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import type { TokenMatch } from "./search/passage-scorer.ts";
@@ -63,7 +63,7 @@ export function explanationOf(
     const position = kept?.[key] ?? key;
     return {
       token: nameOf(tokenizer, question.ids[i]!),
-      span: inside(questionSpans[i], questionStart, question.text.length),
+      span: questionSpans[i] && spanInside(questionSpans[i], questionStart, question.text.length),
       score,
       match: {
         token: nameOf(tokenizer, passageIds[position]!),
@@ -77,10 +77,3 @@ export function explanationOf(
 /** `</s>` decodes to no text. */
 const nameOf = (tokenizer: Tokenizer, id: number): string =>
   id === tokenizer.eosId ? "</s>" : tokenizer.decode([id]);
-
-/** The part of a span of the question's prompt that is in the question. */
-function inside(span: Span | undefined, start: number, length: number): Span | undefined {
-  if (!span) return undefined;
-  const own = { start: Math.max(0, span.start - start), end: Math.min(length, span.end - start) };
-  return own.start < own.end ? own : undefined;
-}

@@ -8,7 +8,7 @@
 import { InputError } from "../io/errors.ts";
 import type { PassageInput } from "./passage.ts";
 import { readingForm } from "./reading-form.ts";
-import type { Span } from "./span.ts";
+import { type Span, spanInside } from "./span.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
@@ -52,19 +52,12 @@ export function placesInPrompt(
   const origin = withNames ? labelled.named : labelled.origin;
   const textStart = promptOf(title, "").length;
   return (inPrompt) => {
-    const own = inside(inPrompt, textStart, labelled.text.length);
+    const own = spanInside(inPrompt, textStart, labelled.text.length);
     const span = own && spanInOrigin(own, origin);
     if (span) return { field: "text", span };
-    const inTitle = own ? undefined : inside(inPrompt, TITLE_START, title.length);
+    const inTitle = own ? undefined : spanInside(inPrompt, TITLE_START, title.length);
     return inTitle && { field: "title", span: inTitle };
   };
-}
-
-/** The part of a span of the prompt that is in a field, as a span of the field. */
-function inside(span: Span, fieldStart: number, length: number): Span | undefined {
-  const start = Math.max(0, span.start - fieldStart);
-  const end = Math.min(length, span.end - fieldStart);
-  return start < end ? { start, end } : undefined;
 }
 
 function spanInOrigin({ start, end }: Span, origin: Int32Array | undefined): Span | undefined {

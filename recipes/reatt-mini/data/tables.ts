@@ -14,7 +14,7 @@ import type { Random } from "../../../src/math/random.ts";
 
 interface Column {
   readonly heads: readonly string[];
-  /** Of the first column undefined if its names are given. */
+  /** What its values are; of the first column, the names. */
   readonly kind: string;
   readonly asked: readonly string[];
   /** Questions for the row of a value. */
@@ -127,12 +127,7 @@ const MONTHS =
     " ",
   );
 
-const rounded = (value: number): number =>
-  value > 2_100
-    ? Math.round(value / 10) * 10
-    : value > 90_000
-      ? Math.round(value / 1e3) * 1e3
-      : value;
+const rounded = (value: number): number => (value > 2_100 ? Math.round(value / 10) * 10 : value);
 
 /** Years have no separator. */
 const grouped = (value: number, draw: Draw): string =>

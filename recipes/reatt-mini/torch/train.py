@@ -291,7 +291,8 @@ def main():
     ]
 
     def read_next(draw):
-        read, stream = sets[draw.random() < options.tables]
+        # Without tables nothing is drawn, so that earlier trainings read what they have read.
+        read, stream = sets[options.tables > 0 and draw.random() < options.tables]
         return read, next(stream)
 
     for i in range(step):  # a resumed run goes on with the questions that it has not seen
