@@ -139,9 +139,10 @@ function planLines(plan: AdaptationPlan): string {
   ].join("\n");
 }
 
-const trainedLine = ({ train, layers, keepsIndex }: AdaptationPlan): string =>
+const trainedLine = ({ train, layers, average, keepsIndex }: AdaptationPlan): string =>
   PART_TEXTS[train] +
   (layers === undefined ? "" : `, the last ${layers === 1 ? "layer" : `${layers} layers`}`) +
+  (average ? "; saves the mean of the weights before and after" : "") +
   (keepsIndex ? "; an index of the base remains valid" : "");
 
 function engineLine({

@@ -145,7 +145,7 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const start = await readStartingModel(given.model);
   const examples = availableExamples(inputs, given);
   const chosen = withAdaptDefaults(given, examples, corpus.size, start.config);
-  const decided = resolveAdaptation(chosen, start, corpus);
+  const decided = resolveAdaptation(chosen, start, corpus, sources);
   const { config, model } = decided;
   const tokenizer = await loadTokenizer(join(model, "spiece.model"), config.vocabularySize);
   const ofDocuments = sources.labelFree.flatMap((source) => source.samples);

@@ -24,7 +24,7 @@ export interface Adaptation extends Run {
 }
 
 /**
- * Decides everything that options, model and corpus determine.
+ * Decides everything that options, model, corpus and sources determine.
  *
  * @throws {InputError} as `resolveRun` does
  */
@@ -32,13 +32,22 @@ export function resolveAdaptation(
   options: AdaptRequest,
   start: StartingModel,
   corpus: { readonly size: number },
+  { labelFree }: Pick<ChosenSources, "labelFree">,
 ): Adaptation {
   // The retrieval monitor measures on `dev`, and chooses the model.
   const config = withTokenWeights(start.config, options);
   const run = resolveRun({ ...options, dev: undefined }, { ...start, config }, corpus);
   const { minutes, monitorSteps, index, weights = {} } = options;
-  return { ...run, minutes, monitorSteps, writesIndex: index && !run.keepsIndex, weights };
+  const average = options.average ?? (labelFree.length > 0 && isRefined(run, start));
+  return { ...run, minutes, monitorSteps, average, writesIndex: index && !run.keepsIndex, weights };
 }
+
+/** Whether a run trains retrieval, and the given model has learned to retrieve in the same way. */
+const isRefined = (
+  { objective, changesVectors, tau }: Run,
+  { hasWeights }: Pick<StartingModel, "hasWeights">,
+): boolean =>
+  objective.objective === "retrieval" && hasWeights && !changesVectors && tau === undefined;
 
 /** The largest number of the authors' experiments. */
 const MAX_EXAMPLES = 100_000;

@@ -36,6 +36,7 @@ export async function writeAdaptationCard(
     facts: [
       ["verdict", verdictOf(training)],
       ["ended", ending(training)],
+      ...(plan.average ? [["weights", MEAN]] : []),
     ],
     timed: " before the index",
     figures: figures(training),
@@ -44,6 +45,8 @@ export async function writeAdaptationCard(
 }
 
 const KEPT = " An index made with the base model is valid for it.";
+
+const MEAN = "the mean of those of the base model and those of this step";
 
 const ending = ({ step, failure, monitor }: TrainingResult): string =>
   `after step ${step}${failure ? `: ${failure}` : ""}; ` +

@@ -33,6 +33,8 @@ export interface AdaptationPlan {
   readonly train: Part;
   /** How many of the last layers of `train`; undefined for all. */
   readonly layers?: number | undefined;
+  /** Whether the mean of the weights before and after is measured and saved. */
+  readonly average: boolean;
   /** Whether an index of `model` remains valid. */
   readonly keepsIndex: boolean;
   /** Whether the corpus is indexed at the end. */
@@ -85,7 +87,7 @@ export function planAdaptation(
   passages: number,
   { inputs, samples, sample, pace }: PlanInputs,
 ): AdaptationPlan {
-  const { monitorSteps, minutes, keepsIndex, writesIndex } = run;
+  const { monitorSteps, minutes, average, keepsIndex, writesIndex } = run;
   const { iterations, steps, learningRate } = run.schedule;
   const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
   const measurements = 2 + Math.floor((iterations * steps) / monitorSteps);
@@ -111,6 +113,7 @@ export function planAdaptation(
     unknownTokens: sample.unknown,
     train: run.part,
     ...(run.layers !== undefined && { layers: run.layers }),
+    average,
     keepsIndex,
     writesIndex,
     sources: names.map((name) => ({ name, examples: examples.get(name)! })),

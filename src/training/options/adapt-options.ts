@@ -197,6 +197,18 @@ const ADAPT_SETTINGS = {
     `${BERT_LEARNING_RATE} with BERT layers, else ${PAPER.learningRate} x ${PAPER.modelSize} / width of the model; ` +
       `${HEAD_LEARNING_RATE} with --train head`,
   ),
+  /**
+   * Measure and save the mean of the weights before and after, while training goes on from those
+   * after. What is learned of made-up queries is in part wrong for real ones; half of the way keeps
+   * most of the gain, and loses less (Wortsman et al. 2022). Default: with the objective
+   * `retrieval` and sources that make examples of documents, if the given model has learned to
+   * retrieve with the same kind of vectors.
+   */
+  average: option(flag().optional(), {
+    help: "save the mean of the weights before and after",
+    defaultText: "with the objective retrieval and examples made of documents",
+    group: TRAINING,
+  }),
   /** Weight of the retrieval loss. Default 1. */
   alpha: withDefault(RUN_SETTINGS.alpha, 1),
   /** Relative frequency of each source. Default 1 each. */

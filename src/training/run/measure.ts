@@ -20,7 +20,7 @@ import type { SampleReply } from "../report/report.ts";
 import { withCurrentModel } from "./current-model.ts";
 import type { TrainingEvent } from "./events.ts";
 import { divide, idsOf, isRelevant, type MeasuredSet, reciprocalRank } from "./measured-set.ts";
-import { saveModel } from "./parameters.ts";
+import { keptParameters, saveModel } from "./parameters.ts";
 import {
   bestOf,
   DEPTH,
@@ -45,8 +45,8 @@ const SAMPLES = 6;
 const SAMPLE_PASSAGES = 3;
 
 /**
- * Measures the current model, unless this step is measured already. The best model is saved with
- * its weights of hybrid search.
+ * Measures what the run would keep of the current model, unless this step is measured already. The
+ * best model is saved with its weights of hybrid search.
  */
 export async function* measure(state: RunState): AsyncGenerator<TrainingEvent> {
   const { set, step, records } = state;
@@ -54,9 +54,10 @@ export async function* measure(state: RunState): AsyncGenerator<TrainingEvent> {
   const parameters = await state.engine.parameters();
   state.diverged = divergedParameter(parameters, step);
   if (state.diverged !== undefined) return;
-  const measured = yield* measureParameters(state, set, parameters);
+  const kept = keptParameters(parameters, state.given);
+  const measured = yield* measureParameters(state, set, kept);
   state.durations = measured.seconds;
-  yield* addRecord(state, parameters, measured);
+  yield* addRecord(state, kept, measured);
 }
 
 /**

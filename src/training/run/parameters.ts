@@ -5,7 +5,7 @@ import { type HybridWeights, headLayer, type ModelConfig, withHead } from "../..
 import { hasRetrievalHead, readConfig } from "../../model/config-file.ts";
 import { initialWeight, initialWeights } from "../../model/initialise.ts";
 import { loadWeights } from "../../model/load-weights.ts";
-import { parameterTable, queryEncoderSources } from "../../model/parameter-names.ts";
+import { parameterTable, queryEncoderSources, TOKEN_WEIGHTS } from "../../model/parameter-names.ts";
 import { copyModel, writeModel } from "../../model/write-model.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
@@ -49,6 +49,47 @@ export async function startingParameters({
     parameters.set(HEAD_WEIGHTS, parameterState([heads], new Float32Array(heads)));
   return parameters;
 }
+
+/** Trained weights by their names, as the given model has them. */
+export type GivenWeights = ReadonlyMap<string, Float32Array>;
+
+/**
+ * The weights that a run averages with what it finds: see `keptParameters`. None, unless it has
+ * `average`. Token weights are not averaged, because they are counted.
+ *
+ * @param start the first parameters of the run, which are copied
+ */
+export function givenWeights(
+  { average, trained }: Pick<Run, "average" | "trained">,
+  start: ReadonlyMap<string, ParameterState>,
+): GivenWeights {
+  const names = average ? [...trained.names].filter((name) => name !== TOKEN_WEIGHTS) : [];
+  return new Map(names.map((name) => [name, start.get(name)!.value.slice()]));
+}
+
+/**
+ * The parameters that a run measures and saves. With w of the given model and v after some steps,
+ *
+ *     (w + v) / 2
+ *
+ * for the averaged weights; training goes on from v. What is learned of made-up queries is in part
+ * wrong for real ones. Half of the way keeps most of the gain, and loses less.
+ *
+ * Source: Wortsman et al. 2022, "Robust fine-tuning of zero-shot models" (WiSE-FT), section 3.
+ *
+ * @param current after some steps; not changed
+ */
+export const keptParameters = (
+  current: ReadonlyMap<string, ParameterState>,
+  given: GivenWeights,
+): ReadonlyMap<string, ParameterState> =>
+  new Map(
+    Array.from(current, ([name, state]) => {
+      const before = given.get(name);
+      if (!before) return [name, state];
+      return [name, { ...state, value: before.map((w, i) => (w + state.value[i]!) / 2) }];
+    }),
+  );
 
 /** Beyond it exp(s), computed in float32, is 0 or infinite. */
 const MAX_LOG_SCALE = 87;

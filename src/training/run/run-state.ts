@@ -9,6 +9,7 @@ import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import type { SnapshotExamples } from "./background-refresh.ts";
 import type { RunPlan } from "./checkpoint.ts";
 import type { MeasuredSet } from "./measured-set.ts";
+import type { GivenWeights } from "./parameters.ts";
 import { fallOf, type MeasurementRecord } from "./records.ts";
 import type { Run } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
@@ -22,6 +23,8 @@ export interface RunState {
   readonly data: TrainingData;
   readonly plan: RunPlan;
   readonly engine: TrainingEngine;
+  /** What is averaged with the parameters of `engine` to be measured and saved. */
+  readonly given: GivenWeights;
   /** The pre-batch negatives of the next step; undefined without the option. */
   readonly queue: PreBatchQueue | undefined;
   readonly log: RunLog;

@@ -28,7 +28,13 @@ import { modelCandidates, withCurrentModel } from "./current-model.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
 import { measure, tryTokenWeights } from "./measure.ts";
 import { divide, type MeasuredSet, openMeasuredSet } from "./measured-set.ts";
-import { saveModel, saveStart, startingParameters } from "./parameters.ts";
+import {
+  givenWeights,
+  keptParameters,
+  saveModel,
+  saveStart,
+  startingParameters,
+} from "./parameters.ts";
 import { bestOf, type MeasurementRecord, measuresOf, readRecords } from "./records.ts";
 import { changesReading, planOf, type Run } from "./run.ts";
 import { openRunLog, type RunDescription } from "./run-log.ts";
@@ -66,6 +72,7 @@ export async function* runTraining(
   const parameters = await startingParameters(run);
   const plan = planOf(run, parameters, data.digest, corpus.digest);
   const { preBatch } = run.batch;
+  const given = givenWeights(run, parameters);
   const queue = preBatch > 0 ? openPreBatchQueue(preBatch) : undefined;
   const checkpoint = await resume(run, plan, parameters, queue);
   await createOutputDirectory(out);
@@ -84,6 +91,7 @@ export async function* runTraining(
     data,
     plan,
     engine,
+    given,
     queue,
     log,
     set,
@@ -287,10 +295,13 @@ async function save(state: RunState): Promise<TrainingEvent> {
 
 /** Saves the model unless a measurement did, writes the report, and returns the result. */
 async function finalise(state: RunState): Promise<TrainingResult> {
-  const { run, engine, set, step, records, log } = state;
+  const { run, engine, given, set, step, records, log } = state;
   const failure = failureOf(state);
   const complete = !failure && step === lastStep(state);
-  if (complete && !set) await saveModel(run.out, run.config, await engine.parameters(), run.model);
+  if (complete && !set) {
+    const parameters = keptParameters(await engine.parameters(), given);
+    await saveModel(run.out, run.config, parameters, run.model);
+  }
   const reason = failure ? `: ${failure}` : "";
   const status = `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`;
   const isMonitored = set?.passages !== undefined && records.length > 0;

@@ -52,6 +52,10 @@ export interface Run {
   readonly keepsIndex: boolean;
   /** Whether the trained model makes vectors of another kind than the one it starts from. */
   readonly changesVectors: boolean;
+  /**
+   * Whether the mean of the weights before and after is measured and saved: see `keptParameters`.
+   */
+  readonly average: boolean;
   /** Temperature of the head weights; undefined if one head retrieves. */
   readonly tau: number | undefined;
   readonly objective: Resolved<typeof OBJECTIVE_SETTINGS>;
@@ -107,6 +111,7 @@ export function resolveRun(
     signal,
     keepsIndex: keepsKeys(config, trained),
     changesVectors: !haveSameVectors(start.config.retrievalAttention, config.retrievalAttention),
+    average: false,
     objective: valuesOf(OBJECTIVE_SETTINGS, options),
     batch: { ...valuesOf(BATCH_SETTINGS, options), nullPassage },
     schedule: valuesOf(SCHEDULE_SETTINGS, options),
@@ -141,7 +146,7 @@ export const withSteps = <R extends Run>(run: R, steps: number): R => ({
 
 /** The decisions of a run by the names of their options, without files and without the device. */
 export function decisionsOf(run: Run): RunPlan {
-  const { part, layers, tau, seed, config } = run;
+  const { part, layers, tau, average, seed, config } = run;
   const { engine } = run.device;
   const { pooling, similarity } = config.retrievalAttention;
   const all = {
@@ -152,6 +157,7 @@ export function decisionsOf(run: Run): RunPlan {
     ...run.schedule,
     ...run.optimizer,
     tau,
+    average: average || undefined,
     seed,
     engine,
     retrievalHead: retrievalHead(config),

@@ -132,6 +132,7 @@ async function tryWeights(
     set,
     step: 0,
     durations: DURATIONS,
+    given: new Map(),
     log: { evaluation: async () => {} },
     run: {
       ...{

@@ -132,9 +132,9 @@ test("train and adapt have the same options, except those of their data", () => 
       .sort();
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), []);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
-    ...["dryRun", "encoding", "ignore", "include", "index", "keepCheckpoint", "minutes"],
-    ...["monitorSteps", "overlapWords", "passageWords", "qrels", "queries", "sources"],
-    ...["splitRecords", "tableHeader", "weights"],
+    ...["average", "dryRun", "encoding", "ignore", "include", "index", "keepCheckpoint"],
+    ...["minutes", "monitorSteps", "overlapWords", "passageWords", "qrels", "queries"],
+    ...["sources", "splitRecords", "tableHeader", "weights"],
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])
     for (const [name, schema] of Object.entries(table)) {
