@@ -1,4 +1,4 @@
-/** The mean of the weights before and after, which an adaptation to documents measures and saves. */
+/** The mean of the weights before and after: what an adaptation to documents saves. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

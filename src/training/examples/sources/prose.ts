@@ -5,6 +5,7 @@
  */
 
 import { createRandom, type Random } from "../../../math/random.ts";
+import { barsIn } from "../../../text/cells.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Extent } from "../../../text/sentences.ts";
 import type { Example, Passages } from "../example.ts";
@@ -35,8 +36,9 @@ export async function proseOf(corpus: Passages): Promise<(sentence: string) => b
   return (sentence) => isProse(sentence) && !boilerplate.has(keyOf(sentence));
 }
 
-/** Whether a text is neither a list nor a row of numbers nor a collection of links. */
+/** Whether a text is no list, no row of a table or of numbers, and no collection of links. */
 export function isProse(text: string): boolean {
+  if (barsIn(text).length > 0) return false;
   const words = wordsOf(text);
   const links = text.match(LINK)?.join("").length ?? 0;
   const numbers = words.filter(({ key }) => !/\p{L}/u.test(key)).length;

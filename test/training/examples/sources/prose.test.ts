@@ -4,7 +4,7 @@ import { crops } from "../../../../src/training/examples/sources/crops.ts";
 import { isProse } from "../../../../src/training/examples/sources/prose.ts";
 import { ALL, listOf, textsOf } from "../../../support/sources.ts";
 
-test("sentences are prose; lists, rows of numbers and links are not", () => {
+test("sentences are prose; lists, rows of tables, rows of numbers and links are not", () => {
   for (const text of [
     "In Basel, on May 5, 1912, the bridge, which Anna Berg had built, was opened to trains.",
     "See https://example.org for the report on the state of all bridges of the country.",
@@ -15,6 +15,8 @@ test("sentences are prose; lists, rows of numbers and links are not", () => {
     assert.ok(isProse(text), text);
   for (const text of [
     "Home | News | Contact | Terms of use | Login",
+    "Laptop for the whole family | 16 GB of memory | 1,299 EUR",
+    "| The laptop for the whole family | in stock since this spring |",
     "apples, pears, red plums, figs, walnuts, quinces",
     "1890 12 300 bridge 1912 14 310 tower 1913",
     "Links: https://example.org/a/long/path https://example.org/another/path",
