@@ -71,10 +71,10 @@ export function trainedExamples(
   return { questions: kept(questions), labels: kept(labels) };
 }
 
-/** Sources whose examples have a text to generate. A label has one that teaches no answers. */
-const ANSWERED: readonly SourceName[] = ["spans", "phrases", "generated"];
-
-/** The examples to train on: those that can be made of documents, and those of the files. */
+/**
+ * The examples to train on: those that can be made of documents, and those of the files; and
+ * whether any question of a file has an answer.
+ */
 export function availableExamples(
   inputs: AdaptationInputs,
   options: Pick<AdaptOptions, "minutes">,
@@ -83,9 +83,7 @@ export function availableExamples(
   const made = inputs.sources.labelFree.reduce((sum, { available }) => sum + available, 0);
   return {
     count: questions + labels + Math.min(made, MAX_EXAMPLES),
-    haveAnswers:
-      inputs.sources.names.some((name) => ANSWERED.includes(name)) ||
-      inputs.questions.some(({ answers }) => answers.length > 0),
+    haveAnswers: inputs.questions.some(({ answers }) => answers.length > 0),
   };
 }
 

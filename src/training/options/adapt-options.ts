@@ -180,13 +180,12 @@ const ADAPT_SETTINGS = {
     `${PASSAGE_TOKENS}; ${TIMED.passageTokens} with --minutes`,
   ),
   /**
-   * What a step minimises. Default `supervised`, because the relevant passage of each example is
-   * known; with `minutes` and without `data`, and with `train: "head"`, `retrieval`, which does
-   * more steps in the same time.
+   * What a step minimises. Default: `supervised` with answers in `data`, because the relevant
+   * passage of each question is known, and to train what reads; else `retrieval`.
    */
   objective: withDerivedDefault(
     RUN_SETTINGS.objective,
-    "supervised; retrieval with --train head, and with --minutes without --data",
+    "supervised with answers in --data; else retrieval",
   ),
   /**
    * Peak learning rate. Default: 2e-5 for a model of BERT layers; 5e-5 x 1024 / width of other
@@ -363,7 +362,7 @@ export function checkSources(
 /**
  * Checks the options and fills in the defaults.
  *
- * @param examples how many there are to train on, and whether any has an answer to generate
+ * @param examples how many there are to train on, and whether questions of a file have answers
  * @param passages number of passages of the corpus
  * @param config configuration of the model
  * @throws {InputError} for an unknown option, a value out of range, options that contradict each
@@ -383,7 +382,7 @@ export function withAdaptDefaults(
       got: "the same",
       remedy: "adapt into a new folder",
     });
-  const { data, minutes, iterations } = options;
+  const { minutes, iterations } = options;
   const isHead = options.train === "head";
   const isTimed = minutes !== undefined;
   if (isTimed && iterations > 1) throw severalIterations(iterations);
@@ -395,8 +394,7 @@ export function withAdaptDefaults(
   const byWidth = Math.min(MAX_LEARNING_RATE, (PAPER.learningRate * PAPER.modelSize) / modelSize);
   const byModel = shared[0]?.kind === "bert" ? BERT_LEARNING_RATE : byWidth;
   const reads = options.train === "reader" || options.train === "joint";
-  const hasNoAnswers = !examples.haveAnswers || (isTimed && data === undefined);
-  const isRetrieval = isHead || (hasNoAnswers && !reads);
+  const isRetrieval = isHead || !(examples.haveAnswers || reads);
   const complete = {
     ...options,
     steps,

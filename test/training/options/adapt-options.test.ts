@@ -20,7 +20,7 @@ test("what is not said follows from the corpus and the examples", () => {
   assert.is(withAdaptDefaults(FILES, { ...TEN, count: 1e6 }, 2e5, CONFIG).steps, 1_000);
 });
 
-test("the target is what is known to be relevant, unless another objective is asked for", () => {
+test("with questions and answers, the target is what is known to be relevant", () => {
   assert.is(withAdaptDefaults(FILES, TEN, 10, CONFIG).objective, "supervised");
   assert.is(
     withAdaptDefaults({ ...FILES, objective: "distillation" }, TEN, 10, CONFIG).objective,
@@ -28,12 +28,12 @@ test("the target is what is known to be relevant, unless another objective is as
   );
 });
 
-test("without answers, retrieval is trained, unless a part that reads is", () => {
+test("without them, retrieval is trained, unless a part that reads is", () => {
   const objectiveOf = (options: object) =>
     withAdaptDefaults({ ...FILES, ...options }, { count: 10, haveAnswers: false }, 10, CONFIG)
       .objective;
   assert.is(objectiveOf({}), "retrieval");
-  assert.is(objectiveOf({ minutes: 5, data: "pairs.jsonl" }), "retrieval");
+  assert.is(objectiveOf({ minutes: 5 }), "retrieval");
   assert.is(objectiveOf({ train: "reader" }), "supervised");
   assert.is(objectiveOf({ objective: "supervised" }), "supervised");
 });
@@ -61,20 +61,15 @@ test("the retrieval head alone has its own objective and learning rate", () => {
   assert.equal([objective, learningRate], ["retrieval", 1e-3]);
 });
 
-test("with a time limit, steps are short and train retrieval, unless answers are given", () => {
+test("with a time limit, steps are short", () => {
   const timed = { ...FILES, minutes: 8 };
-  const { objective, questions, candidatesPerQuestion, maxPassageTokens } = withAdaptDefaults(
+  const { questions, candidatesPerQuestion, maxPassageTokens } = withAdaptDefaults(
     timed,
     TEN,
     10,
     CONFIG,
   );
-  assert.equal(
-    [objective, questions, candidatesPerQuestion, maxPassageTokens],
-    ["retrieval", 32, 2, 192],
-  );
-  const withAnswers = withAdaptDefaults({ ...timed, data: "qa.jsonl" }, TEN, 10, CONFIG);
-  assert.is(withAnswers.objective, "supervised");
+  assert.equal([questions, candidatesPerQuestion, maxPassageTokens], [32, 2, 192]);
   const given = { ...timed, objective: "qa", questions: 3, maxPassageTokens: 50 } as const;
   const kept = withAdaptDefaults(given, TEN, 10, CONFIG);
   assert.equal([kept.objective, kept.questions, kept.maxPassageTokens], ["qa", 3, 50]);
