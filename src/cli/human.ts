@@ -5,6 +5,7 @@
 
 import type { AnswerOptions, Hit, Phrase, Reply } from "../reatt.ts";
 import { placeInWords } from "../text/place.ts";
+import { withoutTableRules } from "../text/reading-form.ts";
 import type { Span } from "../text/span.ts";
 import { plain } from "./plain.ts";
 
@@ -81,9 +82,9 @@ export function snippet(text: string, span: Span | undefined, bold: boolean): st
   const from = Math.max(0, Math.min(start - around / 2, text.length - EXCERPT_LENGTH));
   const first = from === 0 ? 0 : wordStart(text, Math.floor(from), start);
   const last = Math.max(end, Math.min(text.length, first + EXCERPT_LENGTH));
-  const before = plain(text.slice(first, start));
+  const before = plain(withoutTableRules(text.slice(first, start)));
   const marked = span ? mark(plain(text.slice(start, end)), bold) : "";
-  const after = plain(text.slice(end, last));
+  const after = plain(withoutTableRules(text.slice(end, last)));
   const [ellipsisBefore, ellipsisAfter] = [first > 0 ? "…" : "", last < text.length ? "…" : ""];
   return `${ellipsisBefore}${before}${marked}${after}${ellipsisAfter}`;
 }

@@ -29,6 +29,13 @@ export interface ReadingForm {
 export const tableRule = (columns: number): string => Array(columns).fill("---").join(" | ");
 
 const HYPHENS = /^[ \t]*(?:\|[ \t]*)?:?-{3,}:?(?:[ \t]*\|[ \t]*:?-{3,}:?)+(?:[ \t]*\|)?[ \t]*$/u;
+/** A text without the lines of hyphens of its tables. */
+export const withoutTableRules = (text: string): string =>
+  text
+    .split("\n")
+    .filter((line) => !HYPHENS.test(line))
+    .join("\n");
+
 /** A longer name says too much to be repeated in each row. */
 const MAX_NAME_LENGTH = 60;
 /** Lines of names above the hyphens. */

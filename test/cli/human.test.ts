@@ -78,4 +78,12 @@ test("an snippet is short, and has the span where it stands", () => {
   assert.is(snippet("x".repeat(500), undefined, false), `${"x".repeat(240)}…`);
 });
 
+test("a snippet of a table shows its rows without the line of hyphens", () => {
+  const table = "Prices:\nItem | Price\n--- | ---\nTea | 2 EUR\nMilk | 1 EUR";
+  const start = table.indexOf("2 EUR");
+  const shown = snippet(table, { start, end: start + 5 }, false);
+  assert.is(shown, "Prices: Item | Price Tea | [2 EUR] Milk | 1 EUR");
+  assert.is(snippet("Use a --- b | c --- d", undefined, false), "Use a --- b | c --- d");
+});
+
 test.run();
