@@ -131,9 +131,11 @@ const SELECTIONS = {
   },
 };
 
+const MEAN = "with the mean of the given weights and those of the step";
+
 /** How the report names the run, and the questions that choose its model. */
 function describeRun(
-  { model }: Run,
+  { model, average }: Run,
   data: TrainingData,
   set: MeasuredSet | undefined,
   records: readonly MeasurementRecord[],
@@ -141,10 +143,9 @@ function describeRun(
   const kind = data.kind ?? `Training of ${modelTitle(model)}`;
   const examples = data.counts;
   if (!set) return { kind, examples };
-  const selection = {
-    questions: divide(set.questions, set.reports).choosing.length,
-    ...SELECTIONS[set.passages ? "heldOut" : "dev"],
-  };
+  const { what, rule } = SELECTIONS[set.passages ? "heldOut" : "dev"];
+  const questions = divide(set.questions, set.reports).choosing.length;
+  const selection = { questions, what, rule: average ? `${MEAN}, ${rule}` : rule };
   const keptStep = records.length > 0 ? bestOf(records).step : undefined;
   return { kind, baseline: set.baseline, selection, examples, keptStep };
 }

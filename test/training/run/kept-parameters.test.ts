@@ -76,6 +76,8 @@ test("of an adaptation to documents, the mean is measured and saved", async () =
 
   const monitored = await run("monitored", { objective: "retrieval", dev: files.data });
   const measured = join(runFolder(monitored.out), "checkpoint", "monitor", "model");
+  const report = readFileSync(join(runFolder(monitored.out), "report.html"), "utf8");
+  assert.match(report, "is kept: with the mean of the given weights and those of the step, the");
   const dev = await weightsOf(monitored.out, measured);
   assertNear(dev.saved, dev.middle, 1e-7);
 });
