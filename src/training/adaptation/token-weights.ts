@@ -23,12 +23,13 @@ export const withTokenWeights = (
 type VectorOptions = Pick<AdaptRequest, "pooling" | "similarity">;
 
 /**
- * The log of 1 + idf of each token of the vocabulary: -> [vocabularySize]. With N passages, of
- * which n(t) have token t,
+ * The logs of the weights of all tokens: -> [vocabularySize]. With N passages, of which n(t) have
+ * token t, the weight is
  *
- *     idf(t) = ln((N + 1) / (n(t) + 1/2))
+ *     sqrt(1 + idf(t)), idf(t) = ln((N + 1) / (n(t) + 1/2))
  *
- * so a token of every passage has a weight of 1, and one of a passage in a thousand of 7.5.
+ * so a token of every passage has a weight of 1, and one of a passage in a thousand of 2.7. Hybrid
+ * search loses with the whole idf, because BM25 has it already (docs/experiments/adaptation.md).
  *
  * @throws {InputError} if the corpus has changed since it was opened
  */
@@ -41,7 +42,8 @@ export async function countTokenWeights(
   const passagesWith = new Uint32Array(vocabularySize);
   for await (const passage of corpus.passages())
     for (const id of new Set(passageIds(tokenizer, passage, maxPassageTokens))) passagesWith[id]!++;
-  return Float32Array.from(passagesWith, (count) =>
-    Math.log(1 + Math.log((corpus.size + 1) / (count + 0.5))),
+  return Float32Array.from(
+    passagesWith,
+    (count) => 0.5 * Math.log(1 + Math.log((corpus.size + 1) / (count + 0.5))),
   );
 }
