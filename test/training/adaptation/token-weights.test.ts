@@ -181,12 +181,12 @@ test("few examples take them if retrieval gains, and leave them out if it is abo
 test("weights that the examples that report refuse leave the given model, byte for byte", async () => {
   const names = PASSAGES.map(({ title }) => title);
   // Passages with even numbers choose, and their names count only with the counted weights. Those
-  // with odd numbers report: their questions also have the name of another passage, four times.
+  // with odd numbers report: their questions have the name of another passage more often.
   const uneven = new Float32Array(counted.length);
   for (const name of names.filter((_, i) => i % 2 === 0))
     for (const id of tokenizer.encode(name)) uneven[id] = -50;
   const questions = PASSAGES.flatMap(({ id, title }, i) => {
-    const words = i % 2 === 0 ? title : `${title} ${`${names[i - 1]} `.repeat(4)}`;
+    const words = i % 2 === 0 ? title : `${`${title} `.repeat(3)}${`${names[i - 1]} `.repeat(9)}`;
     return ["", "harbour", "train", "spring"].map((word) => ({
       question: `${word} ${words}`,
       answers: ["a king"],
