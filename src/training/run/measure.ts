@@ -101,7 +101,12 @@ async function* addRecord(
   taken?: true,
 ): AsyncGenerator<TrainingEvent> {
   const { run, step, records, log } = state;
-  const record: MeasurementRecord = { step, ...measurement, ...(taken && { taken }) };
+  const averaged = run.average && step > 0 && !taken;
+  const record: MeasurementRecord = {
+    ...{ step, ...measurement },
+    ...(taken && { taken }),
+    ...(averaged && { averaged }),
+  };
   records.push(record);
   // The start is kept where held-out examples choose the model, and not where dev questions do.
   const isChoice = step > 0 || measurement.exactMatch === undefined;

@@ -72,6 +72,16 @@ test("a gain that may be chance does not replace the start", () => {
   assert.is(bestOf([record(0, [0.5]), record(5, [1])]).step, 0, "one question proves nothing");
 });
 
+test("the mean with the given weights needs no more than a gain", () => {
+  const mixed = [...all(1, 8), ...all(0, 6), ...all(0.5, 6)]; // 0.52 standard errors
+  const start = record(0, all(0.5));
+  const averaged = true;
+  assert.is(bestOf([start, { ...record(5, mixed), averaged }]).step, 5);
+  assert.is(bestOf([start, { ...record(5, all(0.5)), averaged }]).step, 0);
+  const { hybrid } = record(5, [...all(0.5, 19), 0.4]);
+  assert.is(bestOf([start, { ...record(5, mixed), averaged, hybrid }]).step, 0);
+});
+
 test("a model with which hybrid search is worse is not kept", () => {
   const start = record(0, all(0.5));
   const { hybrid } = record(10, [...all(0.5, 19), 0.4]);
