@@ -10,6 +10,7 @@ import type { Corpus } from "../examples/corpus.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import { openPreBatchQueue, type PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
+import type { Selection } from "../report/report.ts";
 import {
   type BackgroundRefresh,
   openBackgroundRefresh,
@@ -116,22 +117,25 @@ export async function* runTraining(
   return await finalise(state);
 }
 
-/** The questions that choose the model of a run, and how. */
-const SELECTIONS = {
-  dev: {
-    what: "dev questions",
-    rule: "the highest exact match; of equal ones the higher R@1, then F1",
-  },
-  heldOut: {
+/** The questions that choose the model of a run, and how: see `bestOf`. */
+function selectionOf({ questions, passages, reports }: MeasuredSet, average: boolean): Selection {
+  const count = divide(questions, reports).choosing.length;
+  if (!passages)
+    return {
+      questions: count,
+      what: "dev questions",
+      rule: "the highest exact match; of equal ones the higher R@1, then F1",
+    };
+  return {
+    questions: count,
     what: "held-out examples that choose",
     rule:
-      "the highest mean reciprocal rank (MRR) among the steps that are better than the start by " +
-      "more than a standard error, and no worse in hybrid search, or else the start; the start " +
-      "too, if the examples that report are clearly worse",
-  },
-};
-
-const MEAN = "with the mean of the given weights and those of the step";
+      `${average ? "with the mean of the given weights and those of the step, " : ""}the highest ` +
+      "mean reciprocal rank (MRR) among the steps that are better than the start" +
+      `${average ? "" : " by more than a standard error"}, and no worse in hybrid search, or else ` +
+      "the start; the start too, if the examples that report are clearly worse",
+  };
+}
 
 /** How the report names the run, and the questions that choose its model. */
 function describeRun(
@@ -143,9 +147,7 @@ function describeRun(
   const kind = data.kind ?? `Training of ${modelTitle(model)}`;
   const examples = data.counts;
   if (!set) return { kind, examples };
-  const { what, rule } = SELECTIONS[set.passages ? "heldOut" : "dev"];
-  const questions = divide(set.questions, set.reports).choosing.length;
-  const selection = { questions, what, rule: average ? `${MEAN}, ${rule}` : rule };
+  const selection = selectionOf(set, average);
   const keptStep = records.length > 0 ? bestOf(records).step : undefined;
   return { kind, baseline: set.baseline, selection, examples, keptStep };
 }
