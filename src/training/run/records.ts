@@ -99,7 +99,8 @@ export function measuresOf({ reciprocalRanks, exactMatch, f1 }: QuestionMeasures
  *
  * Without this condition, the highest of many measurements would often be higher by chance. The
  * mean of the weights before and after is near the start, so a wrong choice costs little, and
- * examples made of documents show little of a gain: there, mean(d) > 0 is enough.
+ * examples made of documents show little of a gain: there, mean(d) > 0 is enough, and hybrid search
+ * may lose one standard error.
  */
 export function bestOf<Record extends MeasurementRecord>(records: readonly Record[]): Record {
   const first = Math.max(
@@ -111,7 +112,7 @@ export function bestOf<Record extends MeasurementRecord>(records: readonly Recor
   if (start.exactMatch)
     return later.reduce(better(["exactMatch", "recall@1", "f1"]), later[0] ?? start);
   return later
-    .filter((record) => isGain(start, record, record.averaged ? 0 : 1))
+    .filter((record) => (record.averaged ? isPlausible : isGain)(start, record))
     .filter((record) => !readsWorse(start, record))
     .filter((record) => !isLoss(records[0]!, record))
     .reduce(better(["mrr"]), start);
@@ -128,9 +129,13 @@ const MANY = 100;
 export const takesTokenWeights = (before: Measurement, weighed: Measurement): boolean =>
   before.reciprocalRanks.length < MANY ? isGain(before, weighed) : !isLoss(before, weighed);
 
-/** Whether the model alone gains more than some standard errors, and hybrid search is not worse. */
-const isGain = (from: Measurement, to: Measurement, errors = 1): boolean =>
-  gainOf(from, to) > errors && hybridGainOf(from, to) >= 0;
+/** Whether the model alone is clearly better, and hybrid search is not worse. */
+const isGain = (from: Measurement, to: Measurement): boolean =>
+  gainOf(from, to) > 1 && hybridGainOf(from, to) >= 0;
+
+/** Whether the model alone is better, and hybrid search not worse by more than a standard error. */
+const isPlausible = (from: Measurement, to: Measurement): boolean =>
+  gainOf(from, to) > 0 && hybridGainOf(from, to) >= -1;
 
 /** Whether the model alone, or hybrid search, is clearly worse. */
 const isLoss = (from: Measurement, to: Measurement): boolean =>

@@ -126,14 +126,16 @@ function selectionOf({ questions, passages, reports }: MeasuredSet, average: boo
       what: "dev questions",
       rule: "the highest exact match; of equal ones the higher R@1, then F1",
     };
+  const highest =
+    "the highest mean reciprocal rank (MRR) among the steps that are better than the start";
+  const chosen = average
+    ? `with the mean of the given weights and those of the step, ${highest}, and in hybrid search no ` +
+      "worse by more than a standard error"
+    : `${highest} by more than a standard error, and no worse in hybrid search`;
   return {
     questions: count,
     what: "held-out examples that choose",
-    rule:
-      `${average ? "with the mean of the given weights and those of the step, " : ""}the highest ` +
-      "mean reciprocal rank (MRR) among the steps that are better than the start" +
-      `${average ? "" : " by more than a standard error"}, and no worse in hybrid search, or else ` +
-      "the start; the start too, if the examples that report are clearly worse",
+    rule: `${chosen}, or else the start; the start too, if the examples that report are clearly worse`,
   };
 }
 

@@ -78,8 +78,10 @@ test("the mean with the given weights needs no more than a gain", () => {
   const averaged = true;
   assert.is(bestOf([start, { ...record(5, mixed), averaged }]).step, 5);
   assert.is(bestOf([start, { ...record(5, all(0.5)), averaged }]).step, 0);
-  const { hybrid } = record(5, [...all(0.5, 19), 0.4]);
-  assert.is(bestOf([start, { ...record(5, mixed), averaged, hybrid }]).step, 0);
+  const withHybrid = (...ranks: readonly number[]) =>
+    bestOf([start, { ...record(5, mixed), averaged, hybrid: record(5, ranks).hybrid }]).step;
+  assert.is(withHybrid(...all(0.5, 18), 0.4, 0.55), 5, "a loss of 0.4 standard errors");
+  assert.is(withHybrid(...all(0.5, 16), ...all(0.4, 4)), 0, "2.2 standard errors");
 });
 
 test("a model with which hybrid search is worse is not kept", () => {
