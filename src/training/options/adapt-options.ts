@@ -205,8 +205,7 @@ const ADAPT_SETTINGS = {
    */
   average: option(flag().optional(), {
     help: "save the mean of the weights before and after",
-    defaultText: "with the objective retrieval and examples made of documents",
-    group: TRAINING,
+    flag: false,
   }),
   /** Weight of the retrieval loss. Default 1. */
   alpha: withDefault(RUN_SETTINGS.alpha, 1),
