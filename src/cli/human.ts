@@ -82,9 +82,10 @@ export function snippet(text: string, span: Span | undefined, bold: boolean): st
   const from = Math.max(0, Math.min(start - around / 2, text.length - EXCERPT_LENGTH));
   const first = from === 0 ? 0 : wordStart(text, Math.floor(from), start);
   const last = Math.max(end, Math.min(text.length, first + EXCERPT_LENGTH));
-  const before = plain(withoutTableRules(text.slice(first, start)));
+  const shown = (at: number, to: number) => plain(withoutTableRules(text.slice(at, to)));
+  const before = shown(first, start);
   const marked = span ? mark(plain(text.slice(start, end)), bold) : "";
-  const after = plain(withoutTableRules(text.slice(end, last)));
+  const after = shown(end, last);
   const [ellipsisBefore, ellipsisAfter] = [first > 0 ? "…" : "", last < text.length ? "…" : ""];
   return `${ellipsisBefore}${before}${marked}${after}${ellipsisAfter}`;
 }

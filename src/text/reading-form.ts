@@ -29,6 +29,7 @@ export interface ReadingForm {
 export const tableRule = (columns: number): string => Array(columns).fill("---").join(" | ");
 
 const HYPHENS = /^[ \t]*(?:\|[ \t]*)?:?-{3,}:?(?:[ \t]*\|[ \t]*:?-{3,}:?)+(?:[ \t]*\|)?[ \t]*$/u;
+
 /** A text without the lines of hyphens of its tables. */
 export const withoutTableRules = (text: string): string =>
   text

@@ -63,13 +63,16 @@ test("the retrieval head alone has its own objective and learning rate", () => {
 
 test("with a time limit, steps are short", () => {
   const timed = { ...FILES, minutes: 8 };
-  const { questions, candidatesPerQuestion, maxPassageTokens } = withAdaptDefaults(
+  const { objective, questions, candidatesPerQuestion, maxPassageTokens } = withAdaptDefaults(
     timed,
     TEN,
     10,
     CONFIG,
   );
-  assert.equal([questions, candidatesPerQuestion, maxPassageTokens], [32, 2, 192]);
+  assert.equal(
+    [objective, questions, candidatesPerQuestion, maxPassageTokens],
+    ["supervised", 32, 2, 192],
+  );
   const given = { ...timed, objective: "qa", questions: 3, maxPassageTokens: 50 } as const;
   const kept = withAdaptDefaults(given, TEN, 10, CONFIG);
   assert.equal([kept.objective, kept.questions, kept.maxPassageTokens], ["qa", 3, 50]);
