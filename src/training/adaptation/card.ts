@@ -36,7 +36,7 @@ export async function writeAdaptationCard(
     facts: [
       ["verdict", verdictOf(training)],
       ["ended", ending(training)],
-      ...(plan.average ? [["weights", MEAN]] : []),
+      ...(plan.average && isTrained(training) ? [["weights", MEAN]] : []),
     ],
     timed: " before the index",
     figures: figures(training),
@@ -48,9 +48,16 @@ const KEPT = " An index made with the base model is valid for it.";
 
 const MEAN = "the mean of those of the base model and those of this step";
 
-const ending = ({ step, failure, monitor }: TrainingResult): string =>
-  `after step ${step}${failure ? `: ${failure}` : ""}; ` +
-  `this is the model of step ${monitor?.step ?? (failure ? 0 : step)}`;
+const ending = (training: TrainingResult): string =>
+  `after step ${training.step}${training.failure ? `: ${training.failure}` : ""}; ` +
+  `this is the model of step ${keptStep(training)}`;
+
+const keptStep = ({ step, failure, monitor }: TrainingResult): number =>
+  monitor?.step ?? (failure ? 0 : step);
+
+/** Whether the saved model is neither the given one nor that with counted token weights. */
+const isTrained = (training: TrainingResult): boolean =>
+  keptStep(training) > 0 && !training.monitor?.taken;
 
 function figures({ monitor }: TrainingResult): string {
   if (!monitor) return "There were too few examples to hold some out for measurements.";

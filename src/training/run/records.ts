@@ -112,7 +112,7 @@ export function bestOf<Record extends MeasurementRecord>(records: readonly Recor
   if (start.exactMatch)
     return later.reduce(better(["exactMatch", "recall@1", "f1"]), later[0] ?? start);
   return later
-    .filter((record) => (record.averaged ? isPlausible : isGain)(start, record))
+    .filter((record) => isGain(start, record, record.averaged ? OF_A_MEAN : CLEAR))
     .filter((record) => !readsWorse(start, record))
     .filter((record) => !isLoss(records[0]!, record))
     .reduce(better(["mrr"]), start);
@@ -129,13 +129,13 @@ const MANY = 100;
 export const takesTokenWeights = (before: Measurement, weighed: Measurement): boolean =>
   before.reciprocalRanks.length < MANY ? isGain(before, weighed) : !isLoss(before, weighed);
 
-/** Whether the model alone is clearly better, and hybrid search is not worse. */
-const isGain = (from: Measurement, to: Measurement): boolean =>
-  gainOf(from, to) > 1 && hybridGainOf(from, to) >= 0;
+/** What the model alone has to exceed, and hybrid search to reach, in standard errors. */
+const CLEAR = { alone: 1, hybrid: 0 };
+const OF_A_MEAN = { alone: 0, hybrid: -1 };
 
-/** Whether the model alone is better, and hybrid search not worse by more than a standard error. */
-const isPlausible = (from: Measurement, to: Measurement): boolean =>
-  gainOf(from, to) > 0 && hybridGainOf(from, to) >= -1;
+/** Whether the gains of the model alone and of hybrid search are large enough. */
+const isGain = (from: Measurement, to: Measurement, { alone, hybrid } = CLEAR): boolean =>
+  gainOf(from, to) > alone && hybridGainOf(from, to) >= hybrid;
 
 /** Whether the model alone, or hybrid search, is clearly worse. */
 const isLoss = (from: Measurement, to: Measurement): boolean =>
