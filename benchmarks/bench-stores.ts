@@ -21,12 +21,12 @@ import {
   type TokenIndex,
 } from "../src/index.ts";
 import { openSnapshot } from "../src/retrieval/index/format/snapshot.ts";
-import { connectStore } from "../src/retrieval/store/address.ts";
-import { passageVector } from "../src/retrieval/store/candidate-vector.ts";
-import { digestOf } from "../src/retrieval/store/digest.ts";
-import { writeProperties } from "../src/retrieval/store/properties.ts";
-import { IMPORT_PAUSES, retrying } from "../src/retrieval/store/retry.ts";
-import type { NewPassage, Store } from "../src/retrieval/store/store.ts";
+import { connectStore } from "../src/retrieval/places/address.ts";
+import { passageVector } from "../src/retrieval/places/stores/candidate-vector.ts";
+import { digestOf } from "../src/retrieval/places/stores/digest.ts";
+import { writeProperties } from "../src/retrieval/places/stores/properties.ts";
+import { IMPORT_PAUSES, retrying } from "../src/retrieval/places/stores/retry.ts";
+import type { NewPassage, Store } from "../src/retrieval/places/stores/store.ts";
 import { openAnalyser } from "../src/text/terms.ts";
 import { childrenOf, openPostgresServer } from "../test/support/postgres-server.ts";
 import { API_KEY, openWeaviateServers } from "../test/support/weaviate-servers.ts";

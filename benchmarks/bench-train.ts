@@ -22,9 +22,9 @@ import type { ModelConfig } from "../src/model/config.ts";
 import { readConfig } from "../src/model/config-file.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import { parameterShapes } from "../src/model/parameter-names.ts";
-import { passageIds } from "../src/text/prompts.ts";
 import { readPassages } from "../src/text/read-passages.ts";
-import { loadTokenizer } from "../src/text/tokenizer.ts";
+import { passageIds } from "../src/text/tokens/prompts.ts";
+import { loadTokenizer } from "../src/text/tokens/tokenizer.ts";
 import {
   chunkQuestions,
   type EngineSettings,

@@ -10,11 +10,11 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { generateUuid5 } from "weaviate-client";
-import { connectStore } from "../src/retrieval/store/address.ts";
-import { passageVector } from "../src/retrieval/store/candidate-vector.ts";
-import { importPassages } from "../src/retrieval/store/import.ts";
-import { generationOf, openCollection } from "../src/retrieval/store/open-store-index.ts";
-import { retrying, SEARCH_PAUSES } from "../src/retrieval/store/retry.ts";
+import { connectStore } from "../src/retrieval/places/address.ts";
+import { passageVector } from "../src/retrieval/places/stores/candidate-vector.ts";
+import { importPassages } from "../src/retrieval/places/stores/import.ts";
+import { generationOf, openCollection } from "../src/retrieval/places/stores/open-store-index.ts";
+import { retrying, SEARCH_PAUSES } from "../src/retrieval/places/stores/retry.ts";
 import {
   encode,
   encodeText,

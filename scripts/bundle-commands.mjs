@@ -42,7 +42,7 @@ await build({
   plugins: [ENGLISH],
   logLevel: "warning",
 });
-cpSync("src/server/page", `${OUT}/page`, { recursive: true });
+cpSync("src/server/http/page", `${OUT}/page`, { recursive: true });
 cpSync(`node_modules/${BUNDLED}/LICENSE`, `${OUT}/LICENSE-${BUNDLED}`);
 
 // The path stays, which people and units of systemd know. Nothing else needs the compiled commands.

@@ -26,7 +26,7 @@ const SKIPPED = new Set([
   ".index",
   "runs",
   "docs/api",
-  "src/server/page",
+  "src/server/http/page",
 ]);
 
 const pages = new Map<string, Page>();

@@ -136,4 +136,4 @@ export type {
 } from "./text/passage.ts";
 export { type Question, readPassages, readQuestions } from "./text/read-passages.ts";
 export type { Span } from "./text/span.ts";
-export type { Tokenizer } from "./text/tokenizer.ts";
+export type { Tokenizer } from "./text/tokens/tokenizer.ts";

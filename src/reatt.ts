@@ -62,7 +62,7 @@ import { PHRASE_OPTIONS } from "./retrieval/search-phrases.ts";
 import { checkModel } from "./retrieval/searching-model.ts";
 import type { SyncResult } from "./sync/sync.ts";
 import type { PassageInput } from "./text/passage.ts";
-import type { Tokenizer } from "./text/tokenizer.ts";
+import type { Tokenizer } from "./text/tokens/tokenizer.ts";
 
 export type {
   AddOptions,

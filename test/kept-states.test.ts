@@ -20,7 +20,7 @@ import {
 } from "../src/index.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import { readManifest, writeManifest } from "../src/retrieval/index/format/manifest.ts";
-import { passageIds } from "../src/text/prompts.ts";
+import { passageIds } from "../src/text/tokens/prompts.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
 
 const QUESTIONS = ["What is civil disobedience?", "What did Thoreau refuse to pay?"];

@@ -19,7 +19,11 @@ import {
 } from "../src/index.ts";
 import { readConfig, writeConfig } from "../src/model/config-file.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
-import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../src/text/prompts.ts";
+import {
+  passageIds,
+  readingQuestionIds,
+  retrievalQuestionIds,
+} from "../src/text/tokens/prompts.ts";
 import { runCaptured } from "./cli/support.ts";
 import { rejects, temporary } from "./retrieval/support.ts";
 import { calibrationOf } from "./support/calibration.ts";

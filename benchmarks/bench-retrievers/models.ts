@@ -6,7 +6,7 @@ import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import { parameterNames, TOKEN_WEIGHTS } from "../../src/model/parameter-names.ts";
 import { writeModel } from "../../src/model/write-model.ts";
-import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { loadTokenizer } from "../../src/text/tokens/tokenizer.ts";
 import { countTokenWeights } from "../../src/training/adaptation/token-weights.ts";
 
 type Weights = ReadonlyMap<string, Float32Array>;

@@ -10,7 +10,11 @@ import {
 import type { ReAtt } from "../../src/reatt.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import type { Weight } from "../../src/tensor/onnx-weights.ts";
-import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../../src/text/prompts.ts";
+import {
+  passageIds,
+  readingQuestionIds,
+  retrievalQuestionIds,
+} from "../../src/text/tokens/prompts.ts";
 import { median, Stopwatch } from "./timing.ts";
 
 export interface AnswerTimes {

@@ -14,7 +14,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { startProgress } from "../../src/cli/progress.ts";
+import { startProgress } from "../../src/cli/output/progress.ts";
 import { containsAnswer, exactMatch } from "../../src/evaluation/answers.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
 import type { AnswerSignals } from "../../src/model/answer-calibration.ts";

@@ -9,7 +9,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { formatCalibration } from "../../src/cli/calibration-text.ts";
+import { formatCalibration } from "../../src/cli/commands/evaluation/calibration-text.ts";
 import {
   crossValidatedConfidence,
   fitCalibration,

@@ -28,9 +28,9 @@ import { type ModelConfig, vectorSize } from "../../src/model/config.ts";
 import { writeConfig } from "../../src/model/config-file.ts";
 import { initialWeights } from "../../src/model/initialise.ts";
 import { EMBEDDING, parameterShapes } from "../../src/model/parameter-names.ts";
-import { passageIds } from "../../src/text/prompts.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
-import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { passageIds } from "../../src/text/tokens/prompts.ts";
+import { loadTokenizer } from "../../src/text/tokens/tokenizer.ts";
 import { leastSquares } from "./weights/least-squares.ts";
 import { principalComponents } from "./weights/principal-components.ts";
 

@@ -15,7 +15,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startProgress } from "../../src/cli/progress.ts";
+import { startProgress } from "../../src/cli/output/progress.ts";
 import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
 import { mean } from "../../src/math/mean.ts";

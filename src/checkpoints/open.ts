@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { parseJson } from "../io/parse-json.ts";
+import { parseJson } from "../io/json/parse-json.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { openSafetensors } from "./safetensors.ts";
 import { findTensor, type TensorInfo, type WeightFile } from "./weight-file.ts";

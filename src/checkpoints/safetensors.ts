@@ -9,7 +9,7 @@
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { type InputFile, openInputFile } from "../io/input-file.ts";
-import { parseJson } from "../io/parse-json.ts";
+import { parseJson } from "../io/json/parse-json.ts";
 import {
   columnScaleName,
   dequantise,

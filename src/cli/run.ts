@@ -4,13 +4,13 @@ import type { Command } from "commander";
 import { InputError, isTooManyFiles, systemProblem } from "../io/errors.ts";
 import { version } from "../io/version.ts";
 import { closestName } from "../options/closest-name.ts";
-import type { CliCommand, CommandEntry } from "./command.ts";
-import { emptyCommand } from "./empty-command.ts";
-import { flagOf } from "./flag-name.ts";
-import { OptionsFileError } from "./options-file-error.ts";
-import { parse } from "./parse.ts";
-import { plain } from "./plain.ts";
-import { UsageError } from "./usage-error.ts";
+import type { CliCommand, CommandEntry } from "./line/command.ts";
+import { emptyCommand } from "./line/empty-command.ts";
+import { OptionsFileError } from "./line/options-file-error.ts";
+import { parse } from "./line/parse.ts";
+import { plain } from "./output/plain.ts";
+import { flagOf } from "./shared/flag-name.ts";
+import { UsageError } from "./shared/usage-error.ts";
 
 export const EXIT = { done: 0, badInput: 1, wrongUsage: 2, interrupted: 130 } as const;
 
@@ -91,7 +91,7 @@ function programOf(
     const definition = await loaders.get(command)?.();
     if (!definition) return;
     onLoad(definition);
-    const { configure } = await import("./command.ts"); // zod, which --version does not need
+    const { configure } = await import("./line/command.ts"); // zod, which --version does not need
     configure(command, definition, signal);
   };
   program.hook("preSubcommand", load);

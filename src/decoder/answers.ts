@@ -8,16 +8,16 @@ import { ANSWER_OPTIONS, INDEX_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { findAnswerSpan } from "../text/answer-span.ts";
 import { NULL_PASSAGE, type PassageInput } from "../text/passage.ts";
+import type { Span } from "../text/span.ts";
 import {
   cutForReading,
   type FieldSpan,
   passageIds,
   readingQuestionIds,
   tokensOver,
-} from "../text/prompts.ts";
-import type { Span } from "../text/span.ts";
-import { type TokenPlace, tokenPlaces } from "../text/token-places.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+} from "../text/tokens/prompts.ts";
+import { type TokenPlace, tokenPlaces } from "../text/tokens/token-places.ts";
+import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import { trimQuotation } from "../text/trim-quotation.ts";
 import { answerSignals, type Match } from "./answer-signals.ts";
 import { logPriorsOf, type MarginalInput, type MarginalReading, readMarginal } from "./marginal.ts";

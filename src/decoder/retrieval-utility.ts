@@ -11,7 +11,7 @@
 
 import { type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { NULL_PASSAGE, type PassageInput } from "../text/passage.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import { answerLogLikelihoods } from "./answer-likelihoods.ts";
 import { READ_OPTIONS, readingInput, type TokenizedQuestion } from "./answers.ts";
 import { logSumExp } from "./marginal.ts";

@@ -2,9 +2,9 @@
 
 import { linkOf } from "../text/link.ts";
 import type { PassageInput } from "../text/passage.ts";
-import type { FieldSpan } from "../text/prompts.ts";
 import { sentences } from "../text/sentences.ts";
 import type { Span } from "../text/span.ts";
+import type { FieldSpan } from "../text/tokens/prompts.ts";
 
 /** Where an answer stands. */
 export interface Source {

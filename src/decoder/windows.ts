@@ -6,8 +6,8 @@
 import type { StoredStates } from "../encoder/state-cache.ts";
 import { PASSAGES_READ } from "../options/library-options.ts";
 import type { PassageInput } from "../text/passage.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
-import { windowsOf } from "../text/windows.ts";
+import type { Tokenizer } from "../text/tokens/tokenizer.ts";
+import { windowsOf } from "../text/tokens/windows.ts";
 
 /** A passage to read, with what a search found of it. */
 export interface PassageToRead<P extends PassageInput> {

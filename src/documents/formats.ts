@@ -1,6 +1,6 @@
 /** The formats of documents, by the ending of the file's name. */
 
-import type { Reader } from "./document.ts";
+import type { Reader } from "./tree/document.ts";
 
 type LoadReader = () => Promise<Reader>;
 

@@ -5,8 +5,8 @@ import { realpath, stat } from "node:fs/promises";
 import { gunzipSync, constants as zlib } from "node:zlib";
 import { inputErrorFrom } from "../io/errors.ts";
 import { isGzip } from "../io/text-file.ts";
+import { openRegularFile } from "./file/source-file.ts";
 import { isJsonLinesName, readerOf } from "./formats.ts";
-import { openRegularFile } from "./source-file.ts";
 
 const HEAD_BYTES = 65_536;
 

@@ -12,16 +12,16 @@ import { resolveOptions } from "../options/resolve.ts";
 import { createIdTable } from "../text/id-table.ts";
 import type { Passage } from "../text/passage.ts";
 import { identifier, isFields, recordFields, TEXT_NAMES } from "../text/record-fields.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
-import { Budget } from "./budget.ts";
-import { documentPassages, placeOf } from "./document-passages.ts";
-import { isEncoding } from "./encoding.ts";
-import { type FolderEntry, filesOf } from "./folder.ts";
+import type { Tokenizer } from "../text/tokens/tokenizer.ts";
+import { Budget } from "./file/budget.ts";
+import { isEncoding } from "./file/encoding.ts";
+import { type FolderEntry, filesOf } from "./file/folder.ts";
+import { type SourceFile, sourceFile } from "./file/source-file.ts";
 import { FORMATS, readerOf } from "./formats.ts";
 import { holdsPassages, statDocuments } from "./passage-file.ts";
+import { documentPassages, placeOf } from "./passages/document-passages.ts";
 import { jsonLinesOf } from "./readers/json.ts";
 import { linesOf } from "./readers/record.ts";
-import { type SourceFile, sourceFile } from "./source-file.ts";
 import { spoolStandardInput } from "./standard-input.ts";
 
 /** A file or a part of a file that is not read, or is read by a guess. */

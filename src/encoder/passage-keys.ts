@@ -2,8 +2,8 @@
 
 import type { ModelConfig } from "../model/config.ts";
 import type { PassageInput } from "../text/passage.ts";
-import { passageIds } from "../text/prompts.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import { passageIds } from "../text/tokens/prompts.ts";
+import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import {
   type EncodeOptions,
   encodeRuns,

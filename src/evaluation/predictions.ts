@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { readJsonLines } from "../io/json-lines.ts";
+import { readJsonLines } from "../io/json/json-lines.ts";
 import { mean } from "../math/mean.ts";
 import { checkPath } from "../options/arguments.ts";
 import { checkData } from "../options/data.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { parseJson } from "../io/parse-json.ts";
+import { parseJson } from "../io/json/parse-json.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { contradiction, type ModelConfig, ModelSchema } from "./config.ts";

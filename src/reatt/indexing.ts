@@ -35,19 +35,19 @@ import {
 } from "../retrieval/index/write/token-pruning.ts";
 import { checkReplaceable } from "../retrieval/index/write/transaction.ts";
 import { deletePassages } from "../retrieval/maintain.ts";
-import { connectStore, isStoreAddress, schemeOf } from "../retrieval/store/address.ts";
-import { importPassages } from "../retrieval/store/import.ts";
-import { checkUnfinished } from "../retrieval/store/import-parts.ts";
-import { findProperties, readProperties } from "../retrieval/store/properties.ts";
-import { IMPORT_PAUSES, retrying } from "../retrieval/store/retry.ts";
-import type { Store } from "../retrieval/store/store.ts";
+import { connectStore, isStoreAddress, schemeOf } from "../retrieval/places/address.ts";
+import { importPassages } from "../retrieval/places/stores/import.ts";
+import { checkUnfinished } from "../retrieval/places/stores/import-parts.ts";
+import { findProperties, readProperties } from "../retrieval/places/stores/properties.ts";
+import { IMPORT_PAUSES, retrying } from "../retrieval/places/stores/retry.ts";
+import type { Store } from "../retrieval/places/stores/store.ts";
 import { folderTarget } from "../sync/folder-target.ts";
 import { synchronisePassages } from "../sync/passages.ts";
 import { storeTarget, syncStore } from "../sync/store-target.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
 import type { SyncTarget } from "../sync/target.ts";
 import type { Passage } from "../text/passage.ts";
-import { passageIds, passagePrompt, questionPrompt, tokensOver } from "../text/prompts.ts";
+import { passageIds, passagePrompt, questionPrompt, tokensOver } from "../text/tokens/prompts.ts";
 import { type LoadedModel, passageKeyModel } from "./loaded-model.ts";
 import type { ADD, INDEX, SYNC } from "./options.ts";
 

@@ -12,7 +12,7 @@ import { statesFingerprint } from "../model/fingerprint.ts";
 import { findWeights, openStored } from "../model/load-weights.ts";
 import type { Resolved } from "../options/option.ts";
 import type { CompileOptions } from "../tensor/session.ts";
-import { loadTokenizer } from "../text/tokenizer.ts";
+import { loadTokenizer } from "../text/tokens/tokenizer.ts";
 import type { LoadedModel } from "./loaded-model.ts";
 import type { LOAD } from "./options.ts";
 

@@ -12,9 +12,9 @@ import { type ModelConfig, vectorSize } from "../model/config.ts";
 import { exactScore } from "../retrieval/scoring/exact-score.ts";
 import type { SearchingModel } from "../retrieval/searching-model.ts";
 import type { PassageInput } from "../text/passage.ts";
-import { retrievalQuestionIds } from "../text/prompts.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
-import { windowsOf } from "../text/windows.ts";
+import { retrievalQuestionIds } from "../text/tokens/prompts.ts";
+import type { Tokenizer } from "../text/tokens/tokenizer.ts";
+import { windowsOf } from "../text/tokens/windows.ts";
 
 /** It holds native memory. */
 export interface LoadedModel extends AsyncDisposable {

@@ -8,7 +8,7 @@ import type { IndexGeneration } from "../retrieval/search/generation.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { type PhraseRequest, searchPhrases } from "../retrieval/search-phrases.ts";
 import type { Span } from "../text/span.ts";
-import { textPlaces } from "../text/token-places.ts";
+import { textPlaces } from "../text/tokens/token-places.ts";
 import { type LoadedModel, tokenize } from "./loaded-model.ts";
 import { find, type Hit, tokensInIndex } from "./retrieving.ts";
 

@@ -5,10 +5,10 @@
 
 import { mean } from "../math/mean.ts";
 import type { Passage } from "../text/passage.ts";
-import { passagePrompt, placesInPrompt, questionPrompt } from "../text/prompts.ts";
 import { type Span, spanInside } from "../text/span.ts";
-import { tokenSpans } from "../text/token-spans.ts";
-import type { Tokenizer } from "../text/tokenizer.ts";
+import { passagePrompt, placesInPrompt, questionPrompt } from "../text/tokens/prompts.ts";
+import { tokenSpans } from "../text/tokens/token-spans.ts";
+import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import type { TokenMatch } from "./search/passage-scorer.ts";
 
 /** A token of a passage. */

@@ -7,13 +7,13 @@ import { callback, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import { type Bm25, type Bm25Parameters, bm25Over, type GivenParameters } from "./bm25/bm25.ts";
 import { buildInvertedIndex, type InvertedIndexOptions } from "./bm25/inverted-index.ts";
+import { isStoreAddress } from "./places/address.ts";
 import {
   type IndexGeneration,
   SEARCH_OPTIONS,
   type SearchHit,
   type SearchOptions,
 } from "./search/generation.ts";
-import { isStoreAddress } from "./store/address.ts";
 
 export type LexicalSearchOptions = Pick<SearchOptions, "topK" | "filter"> & GivenParameters;
 

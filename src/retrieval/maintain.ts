@@ -7,8 +7,8 @@ import { type IndexHeader, readManifest } from "./index/format/manifest.ts";
 import { folderInfo, type IndexInfo } from "./index/maintain/info.ts";
 import { DELETE, type DeleteOptions, deleteFromFolder } from "./index/maintain/update.ts";
 import { type Damage, verifyFolder } from "./index/maintain/verify.ts";
-import { isStoreAddress } from "./store/address.ts";
-import { deleteFromStore, storeHeader, storeInfo, verifyStore } from "./store/maintain-store.ts";
+import { isStoreAddress } from "./places/address.ts";
+import { deleteFromStore, storeHeader, storeInfo, verifyStore } from "./places/maintain-store.ts";
 
 /**
  * Deletes passages by id. Ids that the index does not have are ignored. The passages take space

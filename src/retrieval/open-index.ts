@@ -7,13 +7,22 @@ import { checkPath } from "../options/arguments.ts";
 import { OPEN_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
-import { BlockCache } from "./index/format/blocks.ts";
+import { BlockCache } from "./index/blocks/blocks.ts";
+import { shareMemory } from "./index/blocks/shared-blocks.ts";
 import { type Manifest, readManifest, type SegmentRecord } from "./index/format/manifest.ts";
 import { COMPRESSED_FILES, type SegmentOptions } from "./index/format/segment.ts";
-import { shareMemory } from "./index/format/shared-blocks.ts";
 import { openSnapshot } from "./index/format/snapshot.ts";
 import { openStore } from "./index/format/store.ts";
 import { checkPreset, openEngine } from "./open-engine.ts";
+import { connectStore, isStoreAddress } from "./places/address.ts";
+import { warnOfParts } from "./places/stores/import-parts.ts";
+import {
+  generationOf,
+  hasChanged,
+  type OpenCollection,
+  openCollection,
+} from "./places/stores/open-store-index.ts";
+import { retrying, SEARCH_PAUSES } from "./places/stores/retry.ts";
 import { type OpenGeneration, refreshingIndex } from "./refreshing-index.ts";
 import { IndexGeneration } from "./search/generation.ts";
 import { openPassageScorer } from "./search/passage-scorer.ts";
@@ -21,15 +30,6 @@ import { openStoredWords } from "./search/stored-words.ts";
 import type { TokenIndex } from "./search/token-index.ts";
 import type { FillProgress } from "./search/token-search.ts";
 import { checkModel, type SearchingModel, warnOfStates } from "./searching-model.ts";
-import { connectStore, isStoreAddress } from "./store/address.ts";
-import { warnOfParts } from "./store/import-parts.ts";
-import {
-  generationOf,
-  hasChanged,
-  type OpenCollection,
-  openCollection,
-} from "./store/open-store-index.ts";
-import { retrying, SEARCH_PAUSES } from "./store/retry.ts";
 
 const OPTIONS = {
   ...OPEN_OPTIONS,

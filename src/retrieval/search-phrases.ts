@@ -18,7 +18,7 @@ import { type Given, integer, type Resolved, SIGNAL } from "../options/option.ts
 import type { Passage } from "../text/passage.ts";
 import { sentences } from "../text/sentences.ts";
 import type { Span } from "../text/span.ts";
-import type { TokenPlace } from "../text/token-places.ts";
+import type { TokenPlace } from "../text/tokens/token-places.ts";
 import { documentKey } from "./documents.ts";
 import {
   bestPhrases,

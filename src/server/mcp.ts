@@ -7,10 +7,15 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { resolveOptions } from "../options/resolve.ts";
-import { deadline } from "./deadline.ts";
 import type { Assistant, ToolName } from "./options.ts";
-import type { ReportError } from "./report-error.ts";
-import { ANSWER_REQUEST, GET_REQUEST, MULTI_GET_REQUEST, RETRIEVE_REQUEST } from "./requests.ts";
+import { deadline } from "./service/deadline.ts";
+import type { ReportError } from "./service/report-error.ts";
+import {
+  ANSWER_REQUEST,
+  GET_REQUEST,
+  MULTI_GET_REQUEST,
+  RETRIEVE_REQUEST,
+} from "./service/requests.ts";
 import {
   DOCUMENT,
   DOCUMENTS,
@@ -20,8 +25,8 @@ import {
   replyToJson,
   retrievalToJson,
   STATUS,
-} from "./results.ts";
-import type { Call, Service } from "./service.ts";
+} from "./service/results.ts";
+import type { Call, Service } from "./service/service.ts";
 
 /** Passages for an assistant. */
 const SEARCH_TOP_K = 10;

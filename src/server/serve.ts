@@ -4,16 +4,16 @@ import { basename, resolve } from "node:path";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { ReAtt } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
-import { readApiKeys } from "./api-keys.ts";
-import { createApp } from "./app.ts";
-import { type ClientLimits, startServer } from "./http-server.ts";
-import type { Log } from "./log.ts";
+import { readApiKeys } from "./http/api-keys.ts";
+import { createApp } from "./http/app.ts";
+import { type ClientLimits, startServer } from "./http/http-server.ts";
+import { createMetrics } from "./http/metrics.ts";
+import { refuser } from "./http/refuse.ts";
 import { createMcpServer } from "./mcp.ts";
-import { createMetrics } from "./metrics.ts";
 import type { ServerOptions } from "./options.ts";
-import { refuser } from "./refuse.ts";
-import { errorReporter } from "./report-error.ts";
-import { type CollectionInfo, Service } from "./service.ts";
+import type { Log } from "./service/log.ts";
+import { errorReporter } from "./service/report-error.ts";
+import { type CollectionInfo, Service } from "./service/service.ts";
 
 /** How often the server looks for a newer generation of the index, such as `reatt sync` makes. */
 const REFRESH_MS = 2_000;

@@ -2,11 +2,11 @@
 
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { type FilePatterns, filesOf } from "../documents/folder.ts";
+import { type FilePatterns, filesOf } from "../documents/file/folder.ts";
+import { openRegularFile } from "../documents/file/source-file.ts";
 import { readerOf } from "../documents/formats.ts";
 import type { SkippedFile } from "../documents/read-documents.ts";
 import { unknownFormat } from "../documents/read-documents.ts";
-import { openRegularFile } from "../documents/source-file.ts";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
 import { chunksOf } from "../io/open-file.ts";
 import type { FileRecord } from "./record.ts";

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { readJsonLines } from "../io/json-lines.ts";
+import { readJsonLines } from "../io/json/json-lines.ts";
 import type { PassageLabel } from "../retrieval/index/maintain/labels.ts";
 import type { Passage } from "../text/passage.ts";
 import { parsePassage } from "../text/read-passages.ts";

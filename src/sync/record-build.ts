@@ -1,7 +1,7 @@
 /** The record of an index that `reatt index` built of a folder, so that it can be synchronised. */
 
 import { realpath, stat } from "node:fs/promises";
-import { fileId } from "../documents/document-passages.ts";
+import { fileId } from "../documents/passages/document-passages.ts";
 import { createDirectory } from "../io/create-directory.ts";
 import { lockDirectory } from "../io/lock.ts";
 import { readManifest } from "../retrieval/index/format/manifest.ts";

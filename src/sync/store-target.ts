@@ -7,8 +7,8 @@
 import { randomUUID } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { InputError } from "../io/errors.ts";
-import { findProperties } from "../retrieval/store/properties.ts";
-import type { Store } from "../retrieval/store/store.ts";
+import { findProperties } from "../retrieval/places/stores/properties.ts";
+import type { Store } from "../retrieval/places/stores/store.ts";
 import { parseRecord } from "./record.ts";
 import type { IndexReader, SyncTarget } from "./target.ts";
 

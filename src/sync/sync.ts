@@ -6,6 +6,7 @@
 
 import { realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { sourceFile } from "../documents/file/source-file.ts";
 import { writePassages } from "../documents/passage-spool.ts";
 import {
   type ResolvedReadOptions,
@@ -13,7 +14,6 @@ import {
   type SkippedFile,
   withoutText,
 } from "../documents/read-documents.ts";
-import { sourceFile } from "../documents/source-file.ts";
 import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";

@@ -5,7 +5,7 @@
 
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { readJsonLines } from "../io/json-lines.ts";
+import { readJsonLines } from "../io/json/json-lines.ts";
 import { createIdTable } from "./id-table.ts";
 import type { Passage } from "./passage.ts";
 import { recordFields } from "./record-fields.ts";

@@ -6,7 +6,7 @@ import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
 import { ReAtt } from "../reatt.ts";
 import type { CutText } from "../retrieval/index/format/manifest.ts";
-import { loadTokenizer } from "../text/tokenizer.ts";
+import { loadTokenizer } from "../text/tokens/tokenizer.ts";
 import { type Adaptation, availableExamples, resolveAdaptation } from "./adaptation/adaptation.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { writeAdaptationCard } from "./adaptation/card.ts";

@@ -6,7 +6,7 @@ import { checkPositions } from "../model/config.ts";
 import { readConfig } from "../model/config-file.ts";
 import { choice, type Given, integer, number } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
-import { loadTokenizer } from "../text/tokenizer.ts";
+import { loadTokenizer } from "../text/tokens/tokenizer.ts";
 import type { StepLosses } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import {

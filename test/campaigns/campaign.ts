@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { duration } from "../../src/cli/progress.ts";
+import { duration } from "../../src/cli/output/progress.ts";
 import { isMissing } from "../../src/io/errors.ts";
 
 const PROGRESS_INTERVAL_MS = 15_000;

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { z } from "zod";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import {
   type CliCommand,
   type CommandEntry,
   defineCommand,
   defineFileCommand,
-} from "../../src/cli/command.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
-import { flagOf } from "../../src/cli/flag-name.ts";
-import { takesValue } from "../../src/cli/option-text.ts";
+} from "../../src/cli/line/command.ts";
+import { takesValue } from "../../src/cli/line/option-text.ts";
+import { flagOf } from "../../src/cli/shared/flag-name.ts";
 import {
   choice,
   defaultOf,

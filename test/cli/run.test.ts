@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { defineCommand } from "../../src/cli/command.ts";
+import { defineCommand } from "../../src/cli/line/command.ts";
 import { runCaptured } from "./support.ts";
 
 const MODEL = "models/reatt-mini";

@@ -1,7 +1,7 @@
 /** Running the command line inside the test's own process. */
 
-import type { CommandEntry } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
+import type { CommandEntry } from "../../src/cli/line/command.ts";
 import { run } from "../../src/cli/run.ts";
 
 export interface Output {

@@ -3,7 +3,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { chooseWindows } from "../../src/decoder/windows.ts";
-import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { loadTokenizer } from "../../src/text/tokens/tokenizer.ts";
 
 const tokenizer = await loadTokenizer("models/reatt-mini/spiece.model");
 const SENTENCES = Array.from({ length: 80 }, (_, i) => `Sentence ${i} is about a river and a sea.`);

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { deflateSync, gzipSync } from "node:zlib";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type PdfLimits, PdfThread } from "../../src/documents/pdf-thread.ts";
-import { sourceFile } from "../../src/documents/source-file.ts";
+import { sourceFile } from "../../src/documents/file/source-file.ts";
+import { type PdfLimits, PdfThread } from "../../src/documents/pdf/thread.ts";
 import { epub, openDocument, pptx, shape, slideText, tableOf, xlsx } from "./office-files.ts";
 import { docx, officeParts, pdfOf, readAll, readOne, wordParagraph, zip } from "./support.ts";
 

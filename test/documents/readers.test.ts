@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type FilePatterns, filesOf } from "../../src/documents/folder.ts";
+import { type FilePatterns, filesOf } from "../../src/documents/file/folder.ts";
 import type { SkippedFile } from "../../src/documents/read-documents.ts";
 import { InputError } from "../../src/io/errors.ts";
 import { temporary } from "../retrieval/support.ts";

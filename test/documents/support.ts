@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
 import { type ReadDocumentsOptions, readDocuments } from "../../src/documents/read-documents.ts";
 import type { Passage } from "../../src/text/passage.ts";
-import { loadTokenizer, type Tokenizer } from "../../src/text/tokenizer.ts";
+import { loadTokenizer, type Tokenizer } from "../../src/text/tokens/tokenizer.ts";
 
 export const tokenizer: Tokenizer = await loadTokenizer("test/fixtures/t5/spiece.model");
 

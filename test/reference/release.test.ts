@@ -22,14 +22,14 @@ import { loadWeights } from "../../src/model/load-weights.ts";
 import { hitLists } from "../../src/reatt/retrieving.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { compile } from "../../src/tensor/session.ts";
+import { readPassages } from "../../src/text/read-passages.ts";
 import {
   cutForReading,
   passageIds,
   readingQuestionIds,
   retrievalQuestionIds,
-} from "../../src/text/prompts.ts";
-import { readPassages } from "../../src/text/read-passages.ts";
-import { loadTokenizer } from "../../src/text/tokenizer.ts";
+} from "../../src/text/tokens/prompts.ts";
+import { loadTokenizer } from "../../src/text/tokens/tokenizer.ts";
 import { assertNear } from "../support/arrays.ts";
 import {
   REFERENCE_MODELS,

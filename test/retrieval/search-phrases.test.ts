@@ -22,11 +22,11 @@ import {
 } from "../../src/retrieval/search-phrases.ts";
 import { cutsOf } from "../../src/text/expressions.ts";
 import type { Passage } from "../../src/text/passage.ts";
-import { passageIds, passagePrompt } from "../../src/text/prompts.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import { sentences } from "../../src/text/sentences.ts";
-import { textPlaces } from "../../src/text/token-places.ts";
-import { tokenSpans } from "../../src/text/token-spans.ts";
+import { passageIds, passagePrompt } from "../../src/text/tokens/prompts.ts";
+import { textPlaces } from "../../src/text/tokens/token-places.ts";
+import { tokenSpans } from "../../src/text/tokens/token-spans.ts";
 import { refused } from "../checkpoints/support.ts";
 import { temporaryFolder, writeTinyModel } from "../support/training.ts";
 

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
-import { apiErrorFrom } from "../../src/server/api-error.ts";
-import { readApiKeys } from "../../src/server/api-keys.ts";
+import { readApiKeys } from "../../src/server/http/api-keys.ts";
+import { apiErrorFrom } from "../../src/server/service/api-error.ts";
 import { open, portOf } from "./sockets.ts";
 import { send, startTestServer } from "./support.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { z } from "zod";
-import { REPLY, RETRIEVAL } from "../../src/server/results.ts";
+import { REPLY, RETRIEVAL } from "../../src/server/service/results.ts";
 import { runCaptured } from "../cli/support.ts";
 import { PASSAGES, send, startTestServer } from "./support.ts";
 

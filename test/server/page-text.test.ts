@@ -23,7 +23,7 @@ const createElement = (name: string): Made => {
   };
 };
 Object.assign(globalThis, { document: { createElement } });
-const module = await import(pathToFileURL(resolve("src/server/page/text.js")).href);
+const module = await import(pathToFileURL(resolve("src/server/http/page/text.js")).href);
 const { textElements, matchesOf } = module;
 
 const textOf = (node: Made | string): string =>

@@ -3,7 +3,7 @@
 import { setTimeout } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type RunningServer, startServer } from "../../src/server/http-server.ts";
+import { type RunningServer, startServer } from "../../src/server/http/http-server.ts";
 import { open, portOf, received } from "./sockets.ts";
 
 /** For tests of what comes too late. */

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { resolveOptions } from "../../src/options/resolve.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
-import type { LogLevel } from "../../src/server/log.ts";
 import { SERVER_OPTIONS } from "../../src/server/options.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/server/serve.ts";
+import type { LogLevel } from "../../src/server/service/log.ts";
 import type { Passage } from "../../src/text/passage.ts";
 
 /** Text that would act if it became HTML. */

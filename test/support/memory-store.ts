@@ -1,13 +1,13 @@
 /** A store in memory, as the interface describes it: for the suite, without a server. */
 
-import { digestOf } from "../../src/retrieval/store/digest.ts";
-import { PROPERTIES } from "../../src/retrieval/store/properties.ts";
+import { digestOf } from "../../src/retrieval/places/stores/digest.ts";
+import { PROPERTIES } from "../../src/retrieval/places/stores/properties.ts";
 import type {
   CandidateRequest,
   NewPassage,
   PassageRow,
   Store,
-} from "../../src/retrieval/store/store.ts";
+} from "../../src/retrieval/places/stores/store.ts";
 import { passes } from "../../src/retrieval/where/where.ts";
 
 export function memoryStore(): Store {

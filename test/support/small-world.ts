@@ -5,7 +5,7 @@
 
 import { createRandom } from "../../src/math/random.ts";
 import type { Passage } from "../../src/text/passage.ts";
-import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { loadTokenizer } from "../../src/text/tokens/tokenizer.ts";
 import { TOKENIZER } from "./training.ts";
 
 /** Rows of the embedding: as many as the tokens of the prompts need. */

@@ -1,7 +1,7 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { InputError } from "../../src/io/errors.ts";
-import { importPassages } from "../../src/retrieval/store/import.ts";
+import { importPassages } from "../../src/retrieval/places/stores/import.ts";
 import { storeTarget, syncStore } from "../../src/sync/store-target.ts";
 import { encode, header, makePassages, rejects } from "../retrieval/support.ts";
 import { memoryStore } from "../support/memory-store.ts";

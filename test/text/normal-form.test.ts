@@ -7,8 +7,8 @@ import * as assert from "uvu/assert";
 import { findAnswerSpan } from "../../src/text/answer-span.ts";
 import { normalForm } from "../../src/text/normal-form.ts";
 import { termsOf } from "../../src/text/terms.ts";
-import { tokenSpans } from "../../src/text/token-spans.ts";
-import { loadTokenizer, type Tokenizer } from "../../src/text/tokenizer.ts";
+import { tokenSpans } from "../../src/text/tokens/token-spans.ts";
+import { loadTokenizer, type Tokenizer } from "../../src/text/tokens/tokenizer.ts";
 
 const bert = await loadTokenizer("models/reatt-mini/spiece.model");
 const t5 = await loadTokenizer("test/fixtures/t5/spiece.model");

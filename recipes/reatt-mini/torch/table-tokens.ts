@@ -12,10 +12,14 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createRandom } from "../../../src/math/random.ts";
-import { passageIds, readingQuestionIds, retrievalQuestionIds } from "../../../src/text/prompts.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
-import { tokenPlaces } from "../../../src/text/token-places.ts";
-import { loadTokenizer } from "../../../src/text/tokenizer.ts";
+import {
+  passageIds,
+  readingQuestionIds,
+  retrievalQuestionIds,
+} from "../../../src/text/tokens/prompts.ts";
+import { tokenPlaces } from "../../../src/text/tokens/token-places.ts";
+import { loadTokenizer } from "../../../src/text/tokens/tokenizer.ts";
 import { readTrainingFile } from "../../../src/training/examples/training-questions.ts";
 import { makeTable, parseSubjects, type TableQuestion } from "../data/tables.ts";
 

@@ -16,15 +16,15 @@ import { containsAnswer } from "../../../src/evaluation/answers.ts";
 import { type Bm25, buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
 import { findAnswerSpan } from "../../../src/text/answer-span.ts";
 import type { Passage } from "../../../src/text/passage.ts";
+import { readPassages } from "../../../src/text/read-passages.ts";
 import {
   passageIds,
   passagePrompt,
   readingQuestionIds,
   retrievalQuestionIds,
-} from "../../../src/text/prompts.ts";
-import { readPassages } from "../../../src/text/read-passages.ts";
-import { tokenSpans } from "../../../src/text/token-spans.ts";
-import { loadTokenizer } from "../../../src/text/tokenizer.ts";
+} from "../../../src/text/tokens/prompts.ts";
+import { tokenSpans } from "../../../src/text/tokens/token-spans.ts";
+import { loadTokenizer } from "../../../src/text/tokens/tokenizer.ts";
 import { readTrainingFile } from "../../../src/training/examples/training-questions.ts";
 
 const { values } = parseArgs({

@@ -4,9 +4,9 @@
  */
 
 import { basename } from "node:path";
-import type { Block, Document } from "../document.ts";
-import { consecutiveLines } from "../outline.ts";
-import type { SourceFile } from "../source-file.ts";
+import type { SourceFile } from "../file/source-file.ts";
+import type { Block, Document } from "../tree/document.ts";
+import { consecutiveLines } from "../tree/outline.ts";
 import { numberedLines } from "./text.ts";
 
 /** Key words of a definition in the usual languages, and its name. */

@@ -4,17 +4,17 @@
  * Source: ECMA-376, part 1, 17 (WordprocessingML).
  */
 
-import type { Container } from "../container.ts";
-import { withContainer } from "../container.ts";
-import type { Document } from "../document.ts";
-import { addElements } from "../html-tree.ts";
-import { first } from "../markup.ts";
-import { mainPart, relationshipsOf, titleProperty } from "../office.ts";
-import { Outline } from "../outline.ts";
-import { reportLeftOut, type SourceFile } from "../source-file.ts";
-import { WordBody } from "../word/body.ts";
-import { Numbering } from "../word/numbering.ts";
-import { Styles } from "../word/styles.ts";
+import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import type { Container } from "../office/container.ts";
+import { withContainer } from "../office/container.ts";
+import { mainPart, relationshipsOf, titleProperty } from "../office/office.ts";
+import { WordBody } from "../office/word/body.ts";
+import { Numbering } from "../office/word/numbering.ts";
+import { Styles } from "../office/word/styles.ts";
+import type { Document } from "../tree/document.ts";
+import { addElements } from "../tree/html-tree.ts";
+import { first } from "../tree/markup.ts";
+import { Outline } from "../tree/outline.ts";
 
 export async function* readDocx(file: SourceFile): AsyncGenerator<Document> {
   yield* withContainer(file, "a Word document (.docx)", (container) => read(container, file));

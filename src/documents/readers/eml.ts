@@ -1,9 +1,9 @@
 /** E-mail (.eml): sender, recipients, date and subject, and the text of the message. */
 
 import PostalMime, { type Address } from "postal-mime";
-import type { Document } from "../document.ts";
-import { Outline } from "../outline.ts";
-import { reportLeftOut, type SourceFile } from "../source-file.ts";
+import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import type { Document } from "../tree/document.ts";
+import { Outline } from "../tree/outline.ts";
 import { addHtml } from "./html.ts";
 import { paragraphs } from "./text.ts";
 

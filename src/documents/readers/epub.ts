@@ -1,12 +1,12 @@
 /** Electronic books (.epub): the chapters in their order. Source: EPUB 3.3, sections 4 and 5. */
 
 import { InputError } from "../../io/errors.ts";
-import { type Container, Damage, resolvePart, withContainer } from "../container.ts";
-import type { Document } from "../document.ts";
-import { find, first, textContent } from "../markup.ts";
-import { Outline } from "../outline.ts";
-import type { SourceFile } from "../source-file.ts";
-import { usefulTitle } from "../title.ts";
+import type { SourceFile } from "../file/source-file.ts";
+import { usefulTitle } from "../file/title.ts";
+import { type Container, Damage, resolvePart, withContainer } from "../office/container.ts";
+import type { Document } from "../tree/document.ts";
+import { find, first, textContent } from "../tree/markup.ts";
+import { Outline } from "../tree/outline.ts";
 import { addHtml } from "./html.ts";
 
 export async function* readEpub(file: SourceFile): AsyncGenerator<Document> {

@@ -8,14 +8,14 @@
  * Source: HTML Standard, 15.3 (elements that are blocks or not rendered).
  */
 
-import type { Budget } from "../budget.ts";
-import type { Document, Place } from "../document.ts";
-import { HtmlBlocks, type PageBlock } from "../html-blocks.ts";
-import { addElements } from "../html-tree.ts";
-import { type Element, find, type LineAt, parseHtml, textContent } from "../markup.ts";
-import { Outline } from "../outline.ts";
-import type { SourceFile } from "../source-file.ts";
-import { countWords } from "../units.ts";
+import { countWords } from "../../text/units.ts";
+import type { Budget } from "../file/budget.ts";
+import type { SourceFile } from "../file/source-file.ts";
+import type { Document, Place } from "../tree/document.ts";
+import { HtmlBlocks, type PageBlock } from "../tree/html-blocks.ts";
+import { addElements } from "../tree/html-tree.ts";
+import { type Element, find, type LineAt, parseHtml, textContent } from "../tree/markup.ts";
+import { Outline } from "../tree/outline.ts";
 
 /** A page keeps all of its words if its main part has less than this share of them. */
 const MAIN_SHARE = 0.2;

@@ -1,12 +1,12 @@
 /** JSON and JSON Lines: each object of a list is a document. */
 
 import { InputError } from "../../io/errors.ts";
-import { type JsonLine, readJsonLines } from "../../io/json-lines.ts";
-import { parseJson } from "../../io/parse-json.ts";
+import { type JsonLine, readJsonLines } from "../../io/json/json-lines.ts";
+import { parseJson } from "../../io/json/parse-json.ts";
 import { type Fields, hasText, isFields } from "../../text/record-fields.ts";
-import type { Budget } from "../budget.ts";
-import type { Document } from "../document.ts";
-import { openRegularFile, type SourceFile } from "../source-file.ts";
+import type { Budget } from "../file/budget.ts";
+import { openRegularFile, type SourceFile } from "../file/source-file.ts";
+import type { Document } from "../tree/document.ts";
 import { linesOf, recordDocument } from "./record.ts";
 
 /** Values of a file; it bounds the memory to about 1 GB. */

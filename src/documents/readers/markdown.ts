@@ -6,14 +6,14 @@
  */
 
 import type { Env, MarkdownIt } from "markdown-it";
-import type { Budget } from "../budget.ts";
-import type { Document, Place } from "../document.ts";
-import { frontMatter } from "../front-matter.ts";
-import { createMarkdown, createMdx } from "../markdown-dialect.ts";
-import type { LineAt } from "../markup.ts";
-import { Outline } from "../outline.ts";
-import type { SourceFile } from "../source-file.ts";
+import type { Budget } from "../file/budget.ts";
+import type { SourceFile } from "../file/source-file.ts";
+import type { Document, Place } from "../tree/document.ts";
+import type { LineAt } from "../tree/markup.ts";
+import { Outline } from "../tree/outline.ts";
 import { addHtml } from "./html.ts";
+import { createMarkdown, createMdx } from "./markdown/dialect.ts";
+import { frontMatter } from "./markdown/front-matter.ts";
 import { numberedLines } from "./text.ts";
 
 /** A chapter has 100 kB. Longer texts are parsed in parts, between which signals are handled. */

@@ -5,11 +5,11 @@
  */
 
 import { InputError } from "../../io/errors.ts";
-import { parseJson } from "../../io/parse-json.ts";
+import { parseJson } from "../../io/json/parse-json.ts";
 import { isFields } from "../../text/record-fields.ts";
-import type { Document } from "../document.ts";
-import { Outline } from "../outline.ts";
-import { reportLeftOut, type SourceFile } from "../source-file.ts";
+import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import type { Document } from "../tree/document.ts";
+import { Outline } from "../tree/outline.ts";
 import { addMarkdown } from "./markdown.ts";
 
 const MAX_VALUES = 5_000_000;

@@ -4,16 +4,16 @@
  * Source: OASIS OpenDocument 1.3, part 3.
  */
 
-import { append } from "../append.ts";
-import type { Budget } from "../budget.ts";
-import { type Container, Damage, withContainer } from "../container.ts";
-import type { Row } from "../delimited.ts";
-import type { Document } from "../document.ts";
-import { addElements, element, Inline, type Node } from "../html-tree.ts";
-import { childrenOf, type Element, find, first, isText, textContent } from "../markup.ts";
-import { Outline } from "../outline.ts";
-import { reportLeftOut, type SourceFile } from "../source-file.ts";
-import { usefulTitle } from "../title.ts";
+import { append } from "../../math/append.ts";
+import type { Budget } from "../file/budget.ts";
+import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import { usefulTitle } from "../file/title.ts";
+import { type Container, Damage, withContainer } from "../office/container.ts";
+import type { Row } from "../tables/delimited.ts";
+import type { Document } from "../tree/document.ts";
+import { addElements, element, Inline, type Node } from "../tree/html-tree.ts";
+import { childrenOf, type Element, find, first, isText, textContent } from "../tree/markup.ts";
+import { Outline } from "../tree/outline.ts";
 import { tableDocuments } from "./table.ts";
 
 /** Empty cells and rows that only fill the sheet are repeated up to a million times. */

@@ -1,11 +1,11 @@
 /** PDF, read with the optional package `pdfjs-dist`, the PDF reader of Firefox. */
 
 import { InputError } from "../../io/errors.ts";
-import type { Block, Document } from "../document.ts";
-import { largestLine, pageBlocks } from "../pdf-page.ts";
-import { PdfThread } from "../pdf-thread.ts";
-import type { SourceFile } from "../source-file.ts";
-import { usefulTitle } from "../title.ts";
+import type { SourceFile } from "../file/source-file.ts";
+import { usefulTitle } from "../file/title.ts";
+import { largestLine, pageBlocks } from "../pdf/page.ts";
+import { PdfThread } from "../pdf/thread.ts";
+import type { Block, Document } from "../tree/document.ts";
 
 export async function* readPdf(file: SourceFile): AsyncGenerator<Document> {
   const bytes = new Uint8Array(await file.bytes());

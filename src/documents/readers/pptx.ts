@@ -4,16 +4,16 @@
  * Source: ECMA-376, part 1, 19 (PresentationML) and 21.1 (DrawingML, text).
  */
 
-import { append } from "../append.ts";
-import type { Budget } from "../budget.ts";
-import { type Container, withContainer } from "../container.ts";
-import type { Document, Place } from "../document.ts";
-import { addElements, element, Inline, type Item, listOf, type Node } from "../html-tree.ts";
-import { childrenOf, type Element, find, first, isText, textContent } from "../markup.ts";
-import { mainPart, type Relationship, relationshipsOf, titleProperty } from "../office.ts";
-import { Outline } from "../outline.ts";
-import { formula } from "../scripts.ts";
-import { reportLeftOut, type SourceFile } from "../source-file.ts";
+import { append } from "../../math/append.ts";
+import type { Budget } from "../file/budget.ts";
+import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import { type Container, withContainer } from "../office/container.ts";
+import { mainPart, type Relationship, relationshipsOf, titleProperty } from "../office/office.ts";
+import type { Document, Place } from "../tree/document.ts";
+import { addElements, element, Inline, type Item, listOf, type Node } from "../tree/html-tree.ts";
+import { childrenOf, type Element, find, first, isText, textContent } from "../tree/markup.ts";
+import { Outline } from "../tree/outline.ts";
+import { formula } from "../tree/scripts.ts";
 
 /** Placeholders that all slides have. */
 const REPEATED = /^(?:dt|ftr|hdr|sldNum)$/;

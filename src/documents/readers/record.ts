@@ -1,8 +1,8 @@
 /** The document of a record: an object of JSON, or a row of a table with named columns. */
 
 import { type Fields, recordFields } from "../../text/record-fields.ts";
-import type { Budget } from "../budget.ts";
-import type { Document } from "../document.ts";
+import type { Budget } from "../file/budget.ts";
+import type { Document } from "../tree/document.ts";
 
 /**
  * Takes id, title, text and metadata from the fields. Without a text, the text is a line `name:

@@ -5,22 +5,22 @@
  * Source: https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html
  */
 
-import { append } from "../append.ts";
-import type { Budget } from "../budget.ts";
-import { parseRows } from "../delimited.ts";
-import type { Document } from "../document.ts";
-import { addElements, element, type Node, text } from "../html-tree.ts";
-import { childrenOf, isText } from "../markup.ts";
-import { Outline } from "../outline.ts";
-import { inlineNodes } from "../rst/inline.ts";
+import { append } from "../../math/append.ts";
+import type { Budget } from "../file/budget.ts";
+import type { SourceFile } from "../file/source-file.ts";
+import { parseRows } from "../tables/delimited.ts";
+import type { Document } from "../tree/document.ts";
+import { addElements, element, type Node, text } from "../tree/html-tree.ts";
+import { childrenOf, isText } from "../tree/markup.ts";
+import { Outline } from "../tree/outline.ts";
+import { inlineNodes } from "./rst/inline.ts";
 import {
   gridTable,
   isGridBorder,
   isSimpleBorder,
   type PlainTable,
   simpleTable,
-} from "../rst/tables.ts";
-import type { SourceFile } from "../source-file.ts";
+} from "./rst/tables.ts";
 
 /** Quotes inside of quotes. */
 const MAX_LEVELS = 50;

@@ -2,11 +2,9 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { Metadata } from "../../text/passage.ts";
-import type { Budget } from "../budget.ts";
-import { layoutOf, parseRows, type Row } from "../delimited.ts";
-import type { Document, Place } from "../document.ts";
-import { consecutiveLines } from "../outline.ts";
-import type { SourceFile } from "../source-file.ts";
+import type { Budget } from "../file/budget.ts";
+import type { SourceFile } from "../file/source-file.ts";
+import { layoutOf, parseRows, type Row } from "../tables/delimited.ts";
 import {
   ColumnTypes,
   columnNames,
@@ -15,7 +13,9 @@ import {
   namesWithoutHead,
   SAMPLE_ROWS,
   typedValue,
-} from "../table-columns.ts";
+} from "../tables/table-columns.ts";
+import type { Document, Place } from "../tree/document.ts";
+import { consecutiveLines } from "../tree/outline.ts";
 import { recordDocument } from "./record.ts";
 
 /** A row of a table with a row that names the columns. */

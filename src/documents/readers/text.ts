@@ -1,8 +1,8 @@
 /** Plain text: paragraphs between blank lines. Lists and tables in it keep their lines. */
 
-import type { Block, Document } from "../document.ts";
-import { consecutiveLines } from "../outline.ts";
-import type { SourceFile } from "../source-file.ts";
+import type { SourceFile } from "../file/source-file.ts";
+import type { Block, Document } from "../tree/document.ts";
+import { consecutiveLines } from "../tree/outline.ts";
 
 /** `- item`, `3. item`, `b) item`, `* item` */
 const ITEM = /^[ \t]{0,20}(?:[-*•·–+]|\(?(?:\d{1,4}|[a-z])[.)])[ \t]/i;

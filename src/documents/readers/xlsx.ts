@@ -4,12 +4,12 @@
  * Source: ECMA-376, part 1, 18 (SpreadsheetML).
  */
 
-import { type Container, withContainer } from "../container.ts";
-import type { Row } from "../delimited.ts";
-import type { Document } from "../document.ts";
-import { childrenOf, type Element, find, first, textContent } from "../markup.ts";
-import { mainPart, relationshipsOf } from "../office.ts";
-import { reportLeftOut, type SourceFile } from "../source-file.ts";
+import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import { type Container, withContainer } from "../office/container.ts";
+import { mainPart, relationshipsOf } from "../office/office.ts";
+import type { Row } from "../tables/delimited.ts";
+import type { Document } from "../tree/document.ts";
+import { childrenOf, type Element, find, first, textContent } from "../tree/markup.ts";
 import { tableDocuments } from "./table.ts";
 
 const MAX_COLUMNS = 16_384;

@@ -6,7 +6,7 @@
  */
 
 import type { Span } from "../../text/span.ts";
-import type { TokenPlace } from "../../text/token-places.ts";
+import type { TokenPlace } from "../../text/tokens/token-places.ts";
 
 /** The longest phrase, in words divided by white space. Source: DensePhrases, section 3.1 (L). */
 const MAX_PHRASE_WORDS = 20;

@@ -11,8 +11,8 @@
  */
 
 import { openKernel, type WasmKernel } from "../codec/wasm-kernel.ts";
+import { damagedFile } from "../index/blocks/storage.ts";
 import type { CompressedStore } from "../index/format/compressed-store.ts";
-import { damagedFile } from "../index/format/storage.ts";
 import { topPositions } from "../scoring/top-k.ts";
 import type { SearchRequest } from "./engine.ts";
 import { LIST_GAINS } from "./list-gains.wasm.ts";

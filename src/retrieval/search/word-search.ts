@@ -4,7 +4,7 @@
  */
 
 import type { Analyser } from "../../text/terms.ts";
-import type { Awaitable } from "../index/format/awaitable.ts";
+import type { Awaitable } from "../index/blocks/awaitable.ts";
 import type { Ranking } from "../scoring/top-k.ts";
 
 interface Parameters {

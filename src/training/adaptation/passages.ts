@@ -17,7 +17,7 @@ import { createOutputDirectory } from "../../io/create-directory.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { readConfig } from "../../model/config-file.ts";
 import { splitChoices } from "../../options/document-options.ts";
-import { loadTokenizer } from "../../text/tokenizer.ts";
+import { loadTokenizer } from "../../text/tokens/tokenizer.ts";
 import type { StartOptions } from "../options/adapt-options.ts";
 import { runFolder } from "../run/run-folder.ts";
 

@@ -1,8 +1,8 @@
 /** Token weights that are counted in a corpus (encoder/token-weights.ts). */
 
 import { type ModelConfig, withAttention } from "../../model/config.ts";
-import { passageIds } from "../../text/prompts.ts";
-import type { Tokenizer } from "../../text/tokenizer.ts";
+import { passageIds } from "../../text/tokens/prompts.ts";
+import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { AdaptRequest } from "../options/adapt-options.ts";
 

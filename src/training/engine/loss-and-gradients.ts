@@ -11,7 +11,7 @@ import { parameterShapes } from "../../model/parameter-names.ts";
 import { choice, type Given, integer, number, type Resolved } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import type { Tensor } from "../../tensor/ops.ts";
-import { loadTokenizer } from "../../text/tokenizer.ts";
+import { loadTokenizer } from "../../text/tokens/tokenizer.ts";
 import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
 import { distillation } from "../objectives/distillation.ts";
 import { reading } from "../objectives/reading.ts";

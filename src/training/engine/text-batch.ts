@@ -12,8 +12,8 @@ import {
 import type { OptionTable } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import type { Passage } from "../../text/passage.ts";
-import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
-import type { Tokenizer } from "../../text/tokenizer.ts";
+import { passageIds, retrievalQuestionIds } from "../../text/tokens/prompts.ts";
+import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import type { TokenExample } from "../objectives/token-batch.ts";
 
 /** Questions with one answer and some candidate passages each. */

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { createTemporaryDirectory } from "../../io/create-directory.ts";
 import { InputError, systemProblem } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
-import { parseJsonLine } from "../../io/json-lines.ts";
+import { parseJsonLine } from "../../io/json/json-lines.ts";
 import { type OpenFile, openFile } from "../../io/open-file.ts";
 import { type Bm25, buildBm25 } from "../../retrieval/bm25/bm25.ts";
 import type { Passage } from "../../text/passage.ts";

@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs";
 import type { z } from "zod";
 import { InputError } from "../../io/errors.ts";
-import { readJsonLines } from "../../io/json-lines.ts";
+import { readJsonLines } from "../../io/json/json-lines.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 
 export interface KeptFile<Item> {

@@ -15,7 +15,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
-import type { JsonRecord } from "../../io/json-lines.ts";
+import type { JsonRecord } from "../../io/json/json-lines.ts";
 
 /** The usual names of fields and columns. Of several that have a value, the first one counts. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {

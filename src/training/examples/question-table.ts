@@ -2,10 +2,10 @@
 
 import { realpath } from "node:fs/promises";
 import { basename } from "node:path";
+import { sourceFile } from "../../documents/file/source-file.ts";
 import { readRows } from "../../documents/readers/table.ts";
-import { sourceFile } from "../../documents/source-file.ts";
 import { inputErrorFrom } from "../../io/errors.ts";
-import type { JsonRecord } from "../../io/json-lines.ts";
+import type { JsonRecord } from "../../io/json/json-lines.ts";
 import { hasQuestion } from "./question-records.ts";
 
 /** The columns of MS MARCO's triples, whose file does not name them. */

@@ -4,9 +4,9 @@ import { createRandom } from "../../math/random.ts";
 import { phraseTokens } from "../../retrieval/phrases/best-phrases.ts";
 import { findAnswerSpan } from "../../text/answer-span.ts";
 import type { Passage } from "../../text/passage.ts";
-import { passageIds, retrievalQuestionIds } from "../../text/prompts.ts";
-import { textPlaces } from "../../text/token-places.ts";
-import type { Tokenizer } from "../../text/tokenizer.ts";
+import { passageIds, retrievalQuestionIds } from "../../text/tokens/prompts.ts";
+import { textPlaces } from "../../text/tokens/token-places.ts";
+import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import type { AnswerPhrase, TokenExample } from "../objectives/token-batch.ts";
 import { type RelevanceExample, stepRelevance } from "./step-relevance.ts";
 

@@ -2,7 +2,7 @@
 
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
-import { readJsonRecords } from "../../io/json-records.ts";
+import { readJsonRecords } from "../../io/json/json-records.ts";
 import { createIdTable } from "../../text/id-table.ts";
 import type { Example, Passages } from "./example.ts";
 import { parseQuestion, type QuestionFields, questionsOf, textKey } from "./question-records.ts";

@@ -7,7 +7,7 @@ import { padBatch } from "../../encoder/batching.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { positionBuckets } from "../../model/layers/relative-position.ts";
 import type { Tensor } from "../../tensor/ops.ts";
-import { readingQuestionIds } from "../../text/prompts.ts";
+import { readingQuestionIds } from "../../text/tokens/prompts.ts";
 import { int32, type NamedTensor, perCandidate, type TokenBatch } from "./token-batch.ts";
 
 /** The inputs of the lower layers. */

@@ -13,8 +13,8 @@ import { isOfPhraseQueries, parameterTable } from "../../model/parameter-names.t
 import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../../retrieval/index/write/token-pruning.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
-import { textPlaces } from "../../text/token-places.ts";
-import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
+import { textPlaces } from "../../text/tokens/token-places.ts";
+import { loadTokenizer, type Tokenizer } from "../../text/tokens/tokenizer.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { requireTokenKeys } from "../options/model-folder.ts";
 

@@ -26,7 +26,7 @@ import { resolveOptions } from "../../options/resolve.ts";
 import { openIndex } from "../../retrieval/open-index.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
 import { PHRASE_OPTIONS, searchPhrases } from "../../retrieval/search-phrases.ts";
-import { retrievalQuestionIds } from "../../text/prompts.ts";
+import { retrievalQuestionIds } from "../../text/tokens/prompts.ts";
 import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";
 import { withModelFolder } from "../options/model-folder.ts";
 import { RUN_FILES, SEED } from "../options/run-options.ts";

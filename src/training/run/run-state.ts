@@ -1,6 +1,6 @@
 /** How far a run is, and whether it must end. */
 
-import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import type { StepLosses, TrainingEngine } from "../engine/engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";

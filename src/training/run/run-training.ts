@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { modelTitle } from "../../hub/model-title.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
-import { loadTokenizer } from "../../text/tokenizer.ts";
+import { loadTokenizer } from "../../text/tokens/tokenizer.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";

@@ -1,6 +1,6 @@
 /** The iterations of a run. Each has its own learning-rate cycle. */
 
-import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import { examplesOfStep, type TextExamples } from "../examples/step.ts";
 import { objectivesOf } from "../objectives/index.ts";
 import type { Objective } from "../objectives/objective.ts";

@@ -8,7 +8,7 @@ import { readConfig } from "../../../src/model/config-file.ts";
 import { loadWeights } from "../../../src/model/load-weights.ts";
 import { TOKEN_WEIGHTS } from "../../../src/model/parameter-names.ts";
 import { buildBm25 } from "../../../src/retrieval/bm25/bm25.ts";
-import { loadTokenizer } from "../../../src/text/tokenizer.ts";
+import { loadTokenizer } from "../../../src/text/tokens/tokenizer.ts";
 import { type AdaptationEvent, adapt } from "../../../src/training/adapt.ts";
 import { countTokenWeights } from "../../../src/training/adaptation/token-weights.ts";
 import type { AdaptOptions } from "../../../src/training/options/adapt-options.ts";

@@ -6,7 +6,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
 import type { Passage } from "../../../src/text/passage.ts";
-import { loadTokenizer } from "../../../src/text/tokenizer.ts";
+import { loadTokenizer } from "../../../src/text/tokens/tokenizer.ts";
 import type { CandidateRetriever } from "../../../src/training/examples/candidates.ts";
 import { openCorpus } from "../../../src/training/examples/corpus.ts";
 import type { Example } from "../../../src/training/examples/example.ts";

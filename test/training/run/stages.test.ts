@@ -2,7 +2,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { loadTokenizer } from "../../../src/text/tokenizer.ts";
+import { loadTokenizer } from "../../../src/text/tokens/tokenizer.ts";
 import type { TextExamples } from "../../../src/training/examples/step.ts";
 import { withDefaults } from "../../../src/training/options/train-options.ts";
 import { resolveRun } from "../../../src/training/run/run.ts";

@@ -16,6 +16,7 @@ import {
   subquantiserCounts,
 } from "../../codec/codec.ts";
 import { residualDecoder } from "../../codec/key-decoder.ts";
+import { damagedFile } from "../blocks/storage.ts";
 import { readJournal, writeJournal } from "./journal.ts";
 import { partsFile } from "./layout.ts";
 import {
@@ -26,7 +27,6 @@ import {
   type QuantisedCodec,
 } from "./manifest.ts";
 import { recordOf, writeParts } from "./new-files.ts";
-import { damagedFile } from "./storage.ts";
 
 /** A codebook and its record in the manifest. */
 export interface StoredCodebook {

@@ -1,7 +1,7 @@
 /** What the search of a compressed index reads: codes and lists of its segments, by ordinal. */
 
 import type { AllocateValues, KeyDecoder } from "../../codec/codec.ts";
-import type { Rows } from "./rows.ts";
+import type { Rows } from "../blocks/rows.ts";
 import type { KeyStore } from "./store.ts";
 
 export interface CompressedSegment {

@@ -1,6 +1,6 @@
 /** The sizes of the files of an index, which follow from the counts in its manifest. */
 
-import { BLOCK_BYTES } from "./blocks.ts";
+import { BLOCK_BYTES } from "../blocks/blocks.ts";
 
 /** What decides the sizes of the files of a segment. */
 export interface SegmentCounts {

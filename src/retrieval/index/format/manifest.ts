@@ -67,8 +67,8 @@ import { replaceFile } from "../../../io/replace-file.ts";
 import { POOLINGS, type Pooling } from "../../../model/config.ts";
 import { type PruningRule, pruningWeights } from "../../../model/token-pruning.ts";
 import { type Bits, subquantiserCounts } from "../../codec/codec.ts";
+import { readingErrorFrom } from "../blocks/storage.ts";
 import { blockChecksumBytes, codebookSizes, deletedBytes, segmentSizes } from "./layout.ts";
-import { readingErrorFrom } from "./storage.ts";
 
 /** Describes the model whose keys an index holds, and how it encoded them. */
 export interface IndexHeader {

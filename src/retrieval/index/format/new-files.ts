@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import { openFile } from "../../../io/open-file.ts";
-import { type RunningChecksum, runningChecksum } from "./blocks.ts";
+import { type RunningChecksum, runningChecksum } from "../blocks/blocks.ts";
+import { writeAt } from "../blocks/storage.ts";
 import type { FileRecord } from "./manifest.ts";
-import { writeAt } from "./storage.ts";
 
 export const BLOCK_CHECKSUMS = "blocks.u32";
 

@@ -6,7 +6,7 @@
 
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Passage } from "../../../text/passage.ts";
-import { damagedFile } from "./storage.ts";
+import { damagedFile } from "../blocks/storage.ts";
 
 type PassageText = Pick<Passage, "id" | "title" | "text">;
 

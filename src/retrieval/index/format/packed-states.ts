@@ -11,8 +11,8 @@
  */
 
 import { narrowFloat16, widenFloat16 } from "../../../checkpoints/half.ts";
+import { damagedFile } from "../blocks/storage.ts";
 import { viewBytes } from "./new-files.ts";
-import { damagedFile } from "./storage.ts";
 
 const SCALE_BYTES = 4;
 const VALUE_BYTES = 2;

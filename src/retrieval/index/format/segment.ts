@@ -7,16 +7,21 @@ import { isMissing } from "../../../io/errors.ts";
 import { type OpenFile, openFile } from "../../../io/open-file.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { KeyDecoder } from "../../codec/codec.ts";
-import { type Awaitable, chain } from "./awaitable.ts";
-import { BLOCK_BYTES, type BlockCache, type CheckedFile, checkedFile } from "./blocks.ts";
+import { type Awaitable, chain } from "../blocks/awaitable.ts";
+import { BLOCK_BYTES, type BlockCache, type CheckedFile, checkedFile } from "../blocks/blocks.ts";
+import { integers } from "../blocks/integers.ts";
+import { openRows, type Rows } from "../blocks/rows.ts";
+import {
+  type SharedFile,
+  type SharedMemory,
+  SharedReader,
+  shareFile,
+} from "../blocks/shared-blocks.ts";
+import { damagedFile, readAt } from "../blocks/storage.ts";
 import { findOrdinals } from "./id-hashes.ts";
-import { integers } from "./integers.ts";
 import type { SegmentRecord } from "./manifest.ts";
 import { BLOCK_CHECKSUMS } from "./new-files.ts";
 import { unpackFields, unpackPassage } from "./packed-passage.ts";
-import { openRows, type Rows } from "./rows.ts";
-import { type SharedFile, type SharedMemory, SharedReader, shareFile } from "./shared-blocks.ts";
-import { damagedFile, readAt } from "./storage.ts";
 import { readWords, type SegmentWords, WORDS_FILE } from "./words-file.ts";
 
 const ROW_BYTES = 16; // two uint64

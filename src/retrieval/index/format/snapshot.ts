@@ -2,10 +2,10 @@
 
 import { isMissing } from "../../../io/errors.ts";
 import type { Codec } from "../../codec/codec.ts";
+import { readingErrorFrom } from "../blocks/storage.ts";
 import { readCodec } from "./codebook-file.ts";
 import { type Manifest, readManifest, type SegmentRecord, segmentPath } from "./manifest.ts";
 import { openSegment, type Segment, type SegmentOptions } from "./segment.ts";
-import { readingErrorFrom } from "./storage.ts";
 
 export interface Snapshot extends AsyncDisposable {
   readonly manifest: Manifest;

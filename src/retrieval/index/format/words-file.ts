@@ -22,9 +22,9 @@ import { LANGUAGES, type Language } from "../../../text/languages.ts";
 import { ANALYSIS } from "../../../text/terms.ts";
 import { BLOCK_PASSAGES } from "../../bm25/inverted-index.ts";
 import { findPostings, type TermPostings, termHash } from "../../bm25/term-pages.ts";
-import { integerAt } from "./integers.ts";
+import { integerAt } from "../blocks/integers.ts";
+import { readAt, readingErrorFrom } from "../blocks/storage.ts";
 import type { SegmentRecord } from "./manifest.ts";
-import { readAt, readingErrorFrom } from "./storage.ts";
 
 export const WORDS_FILE = "words.bin";
 

@@ -7,10 +7,10 @@ import { DIRECTORY, INDEX_OPTIONS, WRITE_OPTIONS } from "../../../options/librar
 import { callback, type Given, SIGNAL } from "../../../options/option.ts";
 import { resolveOptions } from "../../../options/resolve.ts";
 import { checkBits, float32Decoder } from "../../codec/codec.ts";
+import { reading, writing } from "../blocks/storage.ts";
 import { readCodec } from "../format/codebook-file.ts";
 import { type Manifest, readManifest, segmentPath } from "../format/manifest.ts";
 import { openSegments, openSnapshot } from "../format/snapshot.ts";
-import { reading, writing } from "../format/storage.ts";
 import { bitsOption, float32Record } from "../write/automatic-bits.ts";
 import { type BuildProgress, finishStage } from "../write/build.ts";
 import { copySegments, passageRanges } from "../write/copy.ts";

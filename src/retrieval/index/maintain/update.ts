@@ -6,7 +6,8 @@ import { DIRECTORY, WRITE_OPTIONS } from "../../../options/library-options.ts";
 import { type Given, type Resolved, SIGNAL } from "../../../options/option.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Codec, float32Decoder, type KeyDecoder } from "../../codec/codec.ts";
-import { BlockCache } from "../format/blocks.ts";
+import { BlockCache } from "../blocks/blocks.ts";
+import { reading, writing } from "../blocks/storage.ts";
 import { readCodec, type StoredCodebook } from "../format/codebook-file.ts";
 import {
   type IndexHeader,
@@ -18,7 +19,6 @@ import { recordOf, writeParts } from "../format/new-files.ts";
 import { unpackCut } from "../format/packed-passage.ts";
 import { fileOf, readDeleted, type Segment } from "../format/segment.ts";
 import { openSegments } from "../format/snapshot.ts";
-import { reading, writing } from "../format/storage.ts";
 import { bitsFor } from "../write/automatic-bits.ts";
 import {
   type BuildOptions,

@@ -10,6 +10,7 @@ import {
   systemProblem,
 } from "../../../io/errors.ts";
 import { type OpenFile, openFile } from "../../../io/open-file.ts";
+import { readAt, readingErrorFrom } from "../blocks/storage.ts";
 import {
   codebookPath,
   type FileRecord,
@@ -18,7 +19,6 @@ import {
   type SegmentRecord,
   segmentPath,
 } from "../format/manifest.ts";
-import { readAt, readingErrorFrom } from "../format/storage.ts";
 import { readWords, WORDS_FILE } from "../format/words-file.ts";
 
 const READ_BYTES = 4_194_304;

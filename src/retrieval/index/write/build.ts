@@ -8,6 +8,7 @@ import { firstNotFiniteOf } from "../../../checkpoints/finite.ts";
 import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Bits, type Codec, checkBits, float32Decoder } from "../../codec/codec.ts";
+import { writing } from "../blocks/storage.ts";
 import { findCodebook, type StoredCodebook, writeCodebook } from "../format/codebook-file.ts";
 import { IdHashTable } from "../format/id-hashes.ts";
 import {
@@ -19,7 +20,6 @@ import {
   segmentPath,
 } from "../format/manifest.ts";
 import { openSegment, type Segment } from "../format/segment.ts";
-import { writing } from "../format/storage.ts";
 import { type BitsOption, bitsFor, float32Record } from "./automatic-bits.ts";
 import { compressSegment, learnCodebook } from "./compress.ts";
 import { copySegments, passageRanges, WINDOW } from "./copy.ts";

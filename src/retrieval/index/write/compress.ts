@@ -14,13 +14,13 @@ import { BATCH_ROWS } from "../../codec/kmeans.ts";
 import { divideSample, partRows, type Sample } from "../../codec/sample.ts";
 import { centroidCount, sampleSize, trainCodebook } from "../../codec/train-codebook.ts";
 import { longestRow } from "../../scoring/vectors.ts";
-import type { RunningChecksum } from "../format/blocks.ts";
+import type { RunningChecksum } from "../blocks/blocks.ts";
+import { damagedFile, fillFrom, readAt, writeAt } from "../blocks/storage.ts";
 import type { StoredCodebook } from "../format/codebook-file.ts";
 import { type CentroidPiece, encodeLists } from "../format/lists.ts";
 import type { SegmentRecord } from "../format/manifest.ts";
 import { completeSegment, OPTIONAL_FILES, viewBytes, writeParts } from "../format/new-files.ts";
 import type { Segment } from "../format/segment.ts";
-import { damagedFile, fillFrom, readAt, writeAt } from "../format/storage.ts";
 import { openStore, PIECE_TOKENS } from "../format/store.ts";
 import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
 

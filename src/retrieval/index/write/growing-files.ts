@@ -7,11 +7,11 @@ import { constants } from "node:fs/promises";
 import { join } from "node:path";
 import { createDirectory } from "../../../io/create-directory.ts";
 import { type OpenFile, openFile } from "../../../io/open-file.ts";
-import { type RunningChecksum, runningChecksum } from "../format/blocks.ts";
+import { type RunningChecksum, runningChecksum } from "../blocks/blocks.ts";
+import { readAt, writeAt } from "../blocks/storage.ts";
 import { journalLine, journalPath, readJournal, writeJournal } from "../format/journal.ts";
 import type { FileRecord } from "../format/manifest.ts";
 import { recordOf } from "../format/new-files.ts";
-import { readAt, writeAt } from "../format/storage.ts";
 
 const READ_BYTES = 4_194_304;
 

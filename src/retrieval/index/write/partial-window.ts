@@ -9,9 +9,9 @@
  */
 
 import { join } from "node:path";
+import { writing } from "../blocks/storage.ts";
 import { readJournal } from "../format/journal.ts";
 import { viewBytes } from "../format/new-files.ts";
-import { writing } from "../format/storage.ts";
 import { type GrowingFiles, openGrowingFiles } from "./growing-files.ts";
 
 /** Milliseconds between two syncs. A window that takes less is not written here. */

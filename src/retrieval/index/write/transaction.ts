@@ -9,6 +9,7 @@ import { createDirectory, syncName } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
 import { type LockOptions, whileLocked } from "../../../io/lock.ts";
 import { syncDirectory } from "../../../io/replace-file.ts";
+import { isInUse, writing } from "../blocks/storage.ts";
 import { journalPath } from "../format/journal.ts";
 import {
   codebookPath,
@@ -21,7 +22,6 @@ import {
   writeManifest,
 } from "../format/manifest.ts";
 import { BLOCK_CHECKSUMS } from "../format/new-files.ts";
-import { isInUse, writing } from "../format/storage.ts";
 import { WORDS_FILE } from "../format/words-file.ts";
 import { writeMissingWords } from "./words.ts";
 

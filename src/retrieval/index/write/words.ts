@@ -9,14 +9,14 @@ import { replaceFile } from "../../../io/replace-file.ts";
 import { ANALYSIS, type Analyser, needsDictionary, openAnalyser } from "../../../text/terms.ts";
 import { BLOCK_PASSAGES, OpenBlock } from "../../bm25/inverted-index.ts";
 import { type TermPage, termPages } from "../../bm25/term-pages.ts";
-import { BlockCache } from "../format/blocks.ts";
+import { BlockCache } from "../blocks/blocks.ts";
+import { isInUse, writeAt } from "../blocks/storage.ts";
 import { readCodec } from "../format/codebook-file.ts";
 import { indexLanguages, segmentLanguages, textAt } from "../format/index-languages.ts";
 import { type Manifest, segmentPath } from "../format/manifest.ts";
 import { viewBytes } from "../format/new-files.ts";
 import type { Segment } from "../format/segment.ts";
 import { openSegments } from "../format/snapshot.ts";
-import { isInUse, writeAt } from "../format/storage.ts";
 import {
   ROW_WORDS,
   type SegmentWords,

@@ -1,0 +1,160 @@
+/** `reatt evaluate calibrate`: fits and measures the probability that an answer is right. */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { containsAnswer, exactMatch } from "../../../evaluation/answers.ts";
+import {
+  type AnswerOutcome,
+  crossValidatedConfidence,
+  fitCalibration,
+  thresholdFor,
+} from "../../../evaluation/calibration.ts";
+import { calibrationReport } from "../../../evaluation/calibration-report.ts";
+import {
+  type FoundPassageOutcome,
+  fitScoreCalibration,
+} from "../../../evaluation/score-calibration.ts";
+import { createOutputDirectory } from "../../../io/create-directory.ts";
+import { storeCalibration } from "../../../model/store-calibration.ts";
+import { checkModelFolder } from "../../../model/store-config.ts";
+import { ANSWER_OPTIONS, READ_TOP_K } from "../../../options/library-options.ts";
+import { number, option, path, type Resolved, text } from "../../../options/option.ts";
+import { hitLists } from "../../../reatt/retrieving.ts";
+import type { Hit } from "../../../reatt.ts";
+import { defineCommand } from "../../line/command.ts";
+import { JSON_OBJECT } from "../../shared/file-options.ts";
+import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "../../shared/search.ts";
+import { type Calibrated, formatCalibration } from "./calibration-text.ts";
+import { checkAnswers } from "./evaluate.ts";
+import { answerAll } from "./recorded-answers.ts";
+
+const { question, queries, ids, json, explain, linkBase, topK, ...SEARCH } =
+  searchOptions(ANSWER_TOP_K);
+const { maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
+
+const OPTIONS = {
+  ...SEARCH,
+  data: option(text(), {
+    help:
+      'questions that the model was not trained on: {"id","question","answers"}; "answers": [] ' +
+      "for questions that the documents do not answer",
+    placeholder: "FILE.jsonl",
+  }),
+  out: option(path().optional(), {
+    help: "folder for the calibrated model; the folder of the model itself is changed in place",
+    placeholder: "DIR",
+    defaultText: "print only",
+  }),
+  threshold: option(number({ from: 0, to: 1 }).optional(), {
+    help: "store this confidence too: the model then gives no answer below it",
+    defaultText: "with unanswerable questions, what loses 5 % of the right answers; else none",
+  }),
+  json: JSON_OBJECT,
+  ...READ_TOP_K,
+  maxAnswerTokens,
+  maxInputTokens,
+  extractive,
+};
+
+/** Passages of a question that scores are fitted on: as many as a person looks at. */
+const SHOWN = 10;
+
+/** The answers so far, in the folder `--out`. It is removed at the end. */
+const RECORD = "calibration-answers.jsonl";
+
+type Values = Resolved<typeof OPTIONS>;
+
+export const calibrateCommand = defineCommand({
+  options: OPTIONS,
+  example:
+    "reatt evaluate calibrate --model models/reatt-mini --index index --data held-out.jsonl " +
+    "--out calibrated",
+  run(values, signal) {
+    const search = { question: undefined, queries: values.data, ids: undefined, json: false };
+    return withSearch({ ...values, ...search, explain: false }, signal, async (open) => {
+      const { model, data, out } = values;
+      checkAnswers(open.questions, data, 0);
+      if (out !== undefined) await prepareFolder(model, out);
+      const record = out === undefined ? undefined : join(out, RECORD);
+      const result = await calibrate(open, values, record);
+      const { rated: _, found: __, ...shared } = result;
+      const { calibration, scoreCalibration } = shared;
+      if (out !== undefined) await storeCalibration(model, { calibration, scoreCalibration }, out);
+      if (record !== undefined) await rm(record, { force: true });
+      const shown = values.json ? JSON.stringify(shared) : formatCalibration(result);
+      process.stdout.write(`${shown}\n`);
+    });
+  },
+});
+
+async function prepareFolder(model: string, out: string): Promise<void> {
+  await checkModelFolder(model, out);
+  await createOutputDirectory(out);
+}
+
+async function calibrate(
+  open: OpenSearch,
+  { readTopK, maxAnswerTokens, maxInputTokens, extractive, threshold }: Values,
+  record: string | undefined,
+): Promise<Calibrated> {
+  const limits = { readTopK, maxAnswerTokens, maxInputTokens };
+  const reading = { ...limits, extractive, minimumConfidence: 0 };
+  const replies = await answerAll(open, reading, record);
+  // An abstention, because nothing can be read, has its confidence 0 without a calibration.
+  const answered = open.questions.flatMap(({ id, answers = [], passageId }, i) => {
+    const { answer, signals, confidence } = replies[i]!;
+    if (signals === undefined || answer === "") return [];
+    const correct = answers.length > 0 && exactMatch(answer, answers);
+    return [
+      { signals, confidence, correct, answerable: answers.length > 0, group: passageId ?? id },
+    ];
+  });
+  const outcomes = answered.map(({ signals, correct }): AnswerOutcome => ({ signals, correct }));
+  const fitted = fitCalibration(outcomes);
+  const crossValidated = crossValidatedConfidence(
+    outcomes,
+    answered.map(({ group }) => group),
+  );
+  const rated = answered.map(({ correct, answerable }, i) => ({
+    confidence: crossValidated[i]!,
+    correct,
+    answerable,
+  }));
+  const found = await foundPassages(open);
+  const unanswerable = answered.filter(({ answerable }) => !answerable).length;
+  const chosen = threshold ?? (unanswerable > 0 ? rounded(thresholdFor(rated)) : undefined);
+  return {
+    calibration: chosen === undefined ? fitted : { ...fitted, threshold: chosen },
+    now: calibrationReport(answered.map(({ confidence, correct }) => ({ confidence, correct }))),
+    crossValidated: calibrationReport(rated),
+    scoreCalibration: fitScoreCalibration(found, lambdaOf(open)),
+    unanswerable,
+    rated,
+    found,
+  };
+}
+
+const lambdaOf = ({ options: { hybrid } }: OpenSearch): number | undefined =>
+  typeof hybrid === "object" ? hybrid.lambda : undefined;
+
+/** The best passages of each question, and whether they are known to answer it. */
+async function foundPassages({
+  model,
+  index,
+  questions,
+  options,
+}: OpenSearch): Promise<FoundPassageOutcome[][]> {
+  const texts = questions.map(({ question }) => question);
+  const search = { ...options, topK: SHOWN, explain: true };
+  const lists = await hitLists(model.retrieve(texts, index, search));
+  return lists.map((hits, i) => {
+    const { answers = [], passageId } = questions[i]!;
+    const isRelevant = ({ id, text }: Hit): boolean =>
+      answers.length > 0 &&
+      (passageId === undefined ? containsAnswer(text, answers) : id === passageId);
+    return hits.map((hit) => ({ ...hit.scores!, relevant: isRelevant(hit) }));
+  });
+}
+
+/** Down to whole percents, so that it does not lose more answers. */
+const rounded = (threshold: number): number => Math.floor(100 * threshold) / 100;

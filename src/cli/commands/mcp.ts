@@ -1,0 +1,48 @@
+/** `reatt mcp`: tools for assistants over standard input and output, or over HTTP. */
+
+import { once } from "node:events";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { version } from "../../io/version.ts";
+import { withDerivedDefault } from "../../options/option.ts";
+import { createMcpServer } from "../../server/mcp.ts";
+import { SERVER_OPTIONS } from "../../server/options.ts";
+import { collectionOf } from "../../server/serve.ts";
+import { logToStderr } from "../../server/service/log.ts";
+import { errorReporter } from "../../server/service/report-error.ts";
+import { Service } from "../../server/service/service.ts";
+import { defineCommand } from "../line/command.ts";
+import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "../shared/engine.ts";
+import { INDEX, MODEL, STORE } from "../shared/file-options.ts";
+import { loadModelFor } from "../shared/load-model.ts";
+import { runServer } from "../shared/run-server.ts";
+
+const { port, writable: _, ...serverOptions } = SERVER_OPTIONS;
+
+export const mcpCommand = defineCommand({
+  options: {
+    model: MODEL,
+    index: INDEX,
+    store: STORE,
+    ...serverOptions,
+    ...LINK_OPTION,
+    ...ENGINE_OPTIONS,
+    port: withDerivedDefault(port, "standard input and output, without HTTP"),
+  },
+  example: "reatt mcp --index index",
+  endsBySignal: true,
+  async run({ port, ...values }, signal) {
+    if (port !== undefined) return runServer({ ...values, port, writable: false }, signal, "/mcp");
+    await using model = await loadModelFor(values.index, values.model, signal);
+    await using index = await openToSearch(model, values.index, values, signal);
+    const collection = collectionOf(index.directory, values);
+    await using service = await Service.start({ model, index, collection, queue: values.queue });
+    const report = errorReporter(logToStderr);
+    const { assistant } = values;
+    const timeout = values.timeout * 1000;
+    const options = { service, report, version: version(), timeout, assistant };
+    const connection = serveStdio(() => createMcpServer(options));
+    const ended = once(process.stdin, "close");
+    if (!signal.aborted) await Promise.race([ended, once(signal, "abort")]);
+    await connection.close();
+  },
+});

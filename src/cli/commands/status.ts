@@ -1,0 +1,107 @@
+/** `reatt status`: what of each collection is indexed, how old that is, and what failed. */
+
+import { stat } from "node:fs/promises";
+import { formatBytes } from "../../io/format-bytes.ts";
+import { manifestPath } from "../../retrieval/index/format/manifest.ts";
+import { indexInfo } from "../../retrieval/maintain.ts";
+import { connectStore, isStoreAddress } from "../../retrieval/places/address.ts";
+import { compareFolder } from "../../sync/compare.ts";
+import { type FolderRecord, readRecord } from "../../sync/record.ts";
+import { storeTarget, syncStore } from "../../sync/store-target.ts";
+import { named } from "../collections/collection-values.ts";
+import { type Collection, findConfig, printable } from "../collections/collections.ts";
+import { checkAccepted } from "../collections/trust.ts";
+import { defineCommand } from "../line/command.ts";
+import { JSON_LINES } from "../shared/file-options.ts";
+import { UsageError } from "../shared/usage-error.ts";
+
+interface Status {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly path: string;
+  readonly index: string;
+  /** Undefined without an index. */
+  readonly indexed?: IndexedState;
+  /** Files that differ from the index. */
+  readonly changed: number;
+  readonly removed: number;
+  /** Why files could not be read, by their paths. */
+  readonly failed: Readonly<Record<string, string>>;
+}
+
+interface IndexedState {
+  readonly files: number;
+  readonly passages: number;
+  readonly bytes: number;
+  /** The time of the last change, in ISO 8601; a store does not tell. */
+  readonly at?: string;
+}
+
+export const statusCommand = defineCommand({
+  options: { json: JSON_LINES },
+  operands: { placeholder: "NAME", help: "a collection; without it, all of reatt.config.json" },
+  example: "reatt status",
+  async run({ json }, signal, operands) {
+    const config = await findConfig();
+    if (!config) throw new UsageError("there is no reatt.config.json; reatt init writes one");
+    const [name, ...others] = operands;
+    if (others.length > 0) throw new UsageError("one name is needed");
+    const chosen = name === undefined ? config.collections : [named(config, name)];
+    await checkAccepted(config, signal);
+    for (const collection of chosen) {
+      if (!collection) throw new UsageError(`${name}: no collection of ${config.file}`);
+      const status = await statusOf(collection, signal);
+      process.stdout.write(json ? `${JSON.stringify(status)}\n` : describe(status));
+    }
+  },
+});
+
+async function statusOf(
+  { name, description, path, index, include, ignore }: Collection,
+  signal: AbortSignal,
+): Promise<Status> {
+  const built = await (isStoreAddress(index) ? builtInStore(index) : builtInFolder(index));
+  const record = built?.record;
+  const known = new Map(Object.entries(record?.files ?? {}));
+  const comparison = await compareFolder(path, index, known, { include, ignore, signal });
+  const failed = record?.failed ?? {};
+  const changed = comparison.changed.filter((file) => failed[file.name] === undefined);
+  const shared = { name, description, path, index, failed };
+  const counts = { changed: changed.length, removed: comparison.removed.length };
+  if (!built) return { ...shared, ...counts };
+  const { passages, bytes } = await indexInfo(index);
+  const at = built.changed && { at: built.changed };
+  return { ...shared, ...counts, indexed: { files: known.size, passages, bytes, ...at } };
+}
+
+/** What is known of an index; undefined if there is none. */
+type Built = { readonly record?: FolderRecord | undefined; readonly changed?: string } | undefined;
+
+async function builtInFolder(index: string): Promise<Built> {
+  const changed = await stat(manifestPath(index)).catch(() => undefined);
+  return changed && { record: await readRecord(index), changed: changed.mtime.toISOString() };
+}
+
+async function builtInStore(index: string): Promise<Built> {
+  await using store = await connectStore(index);
+  const target = storeTarget(syncStore(store));
+  return (await target.generation()) === undefined
+    ? undefined
+    : { record: await target.readRecord() };
+}
+
+function describe({ name, description, path, indexed, changed, removed, failed }: Status): string {
+  const lines = [`${name}${description === undefined ? "" : `: ${description}`}`, `  ${path}`];
+  if (indexed) {
+    const { files, passages, bytes, at } = indexed;
+    const changedAt = at === undefined ? "" : `, changed ${at}`;
+    lines.push(`  files: ${files}, passages: ${passages}, ${formatBytes(bytes)}${changedAt}`);
+  } else lines.push("  not indexed yet");
+  lines.push(
+    changed + removed === 0
+      ? "  up to date"
+      : `  new or changed: ${changed}, gone: ${removed}; run reatt sync ${name}`,
+  );
+  for (const [file, problem] of Object.entries(failed)) lines.push(`  failed: ${file}: ${problem}`);
+  return `${lines.map(printable).join("\n")}\n`;
+}

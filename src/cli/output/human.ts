@@ -1,0 +1,106 @@
+/**
+ * Results as text for people: excerpts of passages, answers with their evidence. Control characters
+ * are removed, so that a corpus cannot control the terminal.
+ */
+
+import type { AnswerOptions, Hit, Phrase, Reply } from "../../reatt.ts";
+import { placeInWords } from "../../text/place.ts";
+import { withoutTableRules } from "../../text/reading-form.ts";
+import type { Span } from "../../text/span.ts";
+import { plain } from "./plain.ts";
+
+/** Characters of a snippet: about three lines of a terminal. */
+const EXCERPT_LENGTH = 240;
+
+/** Marks text with bold or brackets. */
+export function mark(text: string, bold: boolean): string {
+  return bold ? `\x1b[1m${text}\x1b[22m` : `[${text}]`;
+}
+
+export function formatHits(question: string, hits: readonly Hit[]): string {
+  const lines = hits.map(
+    ({ id, title, text, score }, index) =>
+      `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
+      `      ${snippet(text, undefined, false)}`,
+  );
+  return [plain(question), ...(lines.length > 0 ? lines : ["no passage"]), ""].join("\n");
+}
+
+/** @param reader what read: from the marginal reader, `attention` is the posterior of a passage */
+export function formatReply(
+  question: string,
+  reply: Reply<Hit>,
+  bold: boolean,
+  reader: AnswerOptions["reader"] = "fusion",
+): string {
+  const share = reader === "marginal" ? "posterior" : "attention";
+  const answer = reply.answer === "" ? "no answer" : mark(plain(reply.answer), bold);
+  const evidence = reply.passages.map(
+    ({ id, title, text, score, attention, span }, index) =>
+      `${rank(index)} ${heading(id, title)}: score ${score.toFixed(3)}` +
+      `${attention > 0 ? `, ${share} ${percent(attention)}` : ""}\n` +
+      `      ${snippet(text, span, bold)}`,
+  );
+  const times = Object.entries(reply.times).map(
+    ([stage, milliseconds]) => `${stage} ${milliseconds.toFixed(0)} ms`,
+  );
+  return [
+    plain(question),
+    reply.error ? reply.error.message : `${answer} (confidence ${percent(reply.confidence)})`,
+    ...sourceLines(reply.source),
+    ...evidence,
+    times.join(", "),
+    "",
+  ].join("\n");
+}
+
+/** Where the answer stands in its document; none for a passage without page, lines or link. */
+function sourceLines(source: Reply<Hit>["source"]): string[] {
+  if (!source) return [];
+  const { id, document = id, page, lines, link } = source;
+  const place = placeInWords({ ...(page && { _page: page }), ...(lines && { _lines: lines }) });
+  const places = [place, link].filter((one) => one !== undefined);
+  return places.length === 0 ? [] : [`source: ${plain([document, ...places].join(", "))}`];
+}
+
+export function formatPhrases(question: string, phrases: readonly Phrase[], bold: boolean): string {
+  const [best] = phrases;
+  const lines = phrases.map(
+    ({ id, title, text, score, span }, index) =>
+      `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
+      `      ${snippet(text, span, bold)}`,
+  );
+  return [plain(question), best ? mark(plain(best.answer), bold) : "no answer", ...lines, ""].join(
+    "\n",
+  );
+}
+
+/** The part of a text around a span, or its start, on one line with the span marked. */
+export function snippet(text: string, span: Span | undefined, bold: boolean): string {
+  const { start, end } = span ?? { start: 0, end: 0 };
+  const around = Math.max(0, EXCERPT_LENGTH - (end - start));
+  const from = Math.max(0, Math.min(start - around / 2, text.length - EXCERPT_LENGTH));
+  const first = from === 0 ? 0 : wordStart(text, Math.floor(from), start);
+  const last = Math.max(end, Math.min(text.length, first + EXCERPT_LENGTH));
+  const shown = (at: number, to: number) => plain(withoutTableRules(text.slice(at, to)));
+  const before = shown(first, start);
+  const marked = span ? mark(plain(text.slice(start, end)), bold) : "";
+  const after = shown(end, last);
+  const [ellipsisBefore, ellipsisAfter] = [first > 0 ? "…" : "", last < text.length ? "…" : ""];
+  return `${ellipsisBefore}${before}${marked}${after}${ellipsisAfter}`;
+}
+
+/** The position of the first word that starts at `from` or later, at most `limit`. */
+function wordStart(text: string, from: number, limit: number): number {
+  const space = text.slice(from, limit).search(/\s/);
+  return space === -1 ? limit : from + space + 1;
+}
+
+function heading(id: string, title: string): string {
+  return title === "" ? plain(id) : `${plain(title)} (${plain(id)})`;
+}
+
+const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
+
+/** 0 -> "   1." */
+const rank = (index: number): string => `${String(index + 1).padStart(4)}.`;

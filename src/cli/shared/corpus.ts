@@ -1,0 +1,54 @@
+/** The corpus of a command: JSON Lines as they are, or documents that are split into passages. */
+
+import { FORMATS } from "../../documents/formats.ts";
+import { type PassageSpool, spoolPassages } from "../../documents/passage-spool.ts";
+import type { ReadDocumentsOptions, SkippedFile } from "../../documents/read-documents.ts";
+import { plain } from "../output/plain.ts";
+import { type Progress, startProgress } from "../output/progress.ts";
+
+/** Files that a message names. */
+const NAMED = 20;
+
+/** Opens the corpus of an option `--corpus`. Shows the progress, and the files that are skipped. */
+export async function openCorpus(
+  source: string,
+  options: Omit<ReadDocumentsOptions, "onSkip" | "onProgress">,
+): Promise<PassageSpool> {
+  const skipped: SkippedFile[] = [];
+  let progress: Progress | undefined;
+  const spool = await spoolPassages(source, {
+    ...options,
+    onSkip: (file) => skipped.push(file),
+    onProgress: ({ done, total }) => {
+      progress ??= startProgress("files", total);
+      progress.update(done);
+    },
+  }).finally(() => {
+    progress?.stop();
+    process.stderr.write(describeSkipped(skipped)); // also if no document is left
+  });
+  return spool;
+}
+
+/**
+ * A line for each file or part of a file with a problem, one for all files that no reader knows,
+ * and the number of files that are skipped.
+ */
+export function describeSkipped(skipped: readonly SkippedFile[]): string {
+  const unknown = skipped.filter(({ isUnknownFormat }) => isUnknownFormat).map(({ file }) => file);
+  const known = skipped.filter(({ isUnknownFormat }) => !isUnknownFormat);
+  const lines = known.map(
+    ({ problem, isPart }) => `${isPart ? "note:" : "skipped"} ${problem.message}`,
+  );
+  if (unknown.length > 0) {
+    const more = unknown.length > NAMED ? ` and ${unknown.length - NAMED} more` : "";
+    const names = unknown.slice(0, NAMED).join(", ");
+    lines.push(
+      `skipped ${unknown.length} of unknown format: ${names}${more}`,
+      `formats that are read: ${FORMATS}`,
+    );
+  }
+  const files = skipped.filter(({ isPart }) => !isPart).length;
+  if (files > 1) lines.push(`skipped ${files} files`);
+  return lines.map((line) => `${plain(line)}\n`).join("");
+}

@@ -1,0 +1,48 @@
+/**
+ * What Word, PowerPoint and Excel files have in common.
+ *
+ * Source: ECMA-376, part 2 (relationships, core properties).
+ */
+
+import { usefulTitle } from "../file/title.ts";
+import { find, first, textContent } from "../tree/markup.ts";
+import { type Container, Damage, resolvePart } from "./container.ts";
+
+export interface Relationship {
+  readonly id: string;
+  /** The last part of its name: `styles`. */
+  readonly type: string;
+  /** The name of the part that it leads to. */
+  readonly target: string;
+}
+
+/** The parts that a part refers to. Those outside of the file are left out. */
+export async function relationshipsOf(container: Container, part: string): Promise<Relationship[]> {
+  const slash = part.lastIndexOf("/") + 1;
+  const root = await container.xml(`${part.slice(0, slash)}_rels/${part.slice(slash)}.rels`);
+  if (!root) return [];
+  return [...find(root, "Relationship")]
+    .filter(({ attributes }) => attributes.TargetMode !== "External")
+    .map(({ attributes: { Id: id = "", Type: type = "", Target: target = "" } }) => ({
+      id,
+      type: type.slice(type.lastIndexOf("/") + 1),
+      target: resolvePart(part, target),
+    }));
+}
+
+/** The name of the part with the text. @throws {Damage} if the file has none */
+export async function mainPart(container: Container): Promise<string> {
+  const relationships = await relationshipsOf(container, "");
+  const main = relationships.find(({ type }) => type === "officeDocument")?.target;
+  if (main !== undefined && container.names.includes(main)) return main;
+  throw new Damage("no main part");
+}
+
+/** The title property; undefined if it says nothing. */
+export async function titleProperty(container: Container): Promise<string | undefined> {
+  const relationships = await relationshipsOf(container, "");
+  const part = relationships.find(({ type }) => type === "core-properties")?.target;
+  const root = await container.xml(part ?? "docProps/core.xml");
+  const title = root && first(root, "dc:title");
+  return title && usefulTitle(textContent(title));
+}

@@ -1,0 +1,309 @@
+/**
+ * Splits a document into passages. A passage has blocks of one section, as many as fit. A longer
+ * block is split between sentences, a longer sentence between words. Nothing is cut: the texts of
+ * all passages without their overlap are the text of the document.
+ *
+ * A passage ends at the first of two limits: a number of words, and the number of tokens that the
+ * model reads. DPR splits Wikipedia into passages of 100 words, and ReAtt uses them. English text
+ * has about 1.4 tokens of T5 per word.
+ *
+ * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 4.1.
+ */
+
+import { passagePrompt } from "../../text/tokens/prompts.ts";
+import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
+import {
+  countWords,
+  halvesOf,
+  lineUnits,
+  sentenceUnits,
+  type Unit,
+  wordUnits,
+} from "../../text/units.ts";
+import type { Block, Document, Place } from "../tree/document.ts";
+
+export interface SplitOptions {
+  /** Counts tokens. Default: an estimate of one token for two characters. */
+  readonly tokenizer?: Pick<Tokenizer, "encode"> | undefined;
+  /** Tokens of a passage with its title and the prompt. */
+  readonly maxPassageTokens: number;
+  /** Words of a passage without its title. */
+  readonly passageWords: number;
+  /** Words that a passage repeats from the end of the passage before, of these words. */
+  readonly overlapWords: number;
+}
+
+type Range = readonly [first: number, last: number];
+
+export interface SplitPassage {
+  /** The title of the document and the headings: `Guide > Installation > Linux`. */
+  readonly title: string;
+  /** The overlap or the head of the table, and the passage's own text. */
+  readonly text: string;
+  readonly own: string;
+  readonly headings: readonly string[];
+  /** Where its own text begins. */
+  readonly place: Place;
+  readonly lines?: Range | undefined;
+  readonly pages?: Range | undefined;
+  /** Of a notebook. */
+  readonly cells?: Range | undefined;
+}
+
+/** A unit of a block. */
+interface Part extends Unit {
+  readonly block: Block;
+}
+
+/** A longer title becomes a block. */
+const MAX_TITLE_LENGTH = 200; // characters
+/** The share of a passage that title and headings may take. */
+const TITLE_SHARE = 0.25;
+/** The share of a passage that the repeated head of a table may take. */
+const HEADER_SHARE = 0.5;
+const CHARACTERS_PER_TOKEN = 2;
+/** Passages that have too many tokens are split into parts that are this much smaller. */
+const MARGIN = 1.1;
+
+export function* splitDocument(
+  { title: given, blocks }: Pick<Document, "title" | "blocks">,
+  options: SplitOptions,
+): Generator<SplitPassage, void> {
+  const isTitle = given.length <= MAX_TITLE_LENGTH;
+  const all = isTitle ? blocks : [{ text: given, headings: [] }, ...blocks];
+  for (const { headings, group } of sections(all)) {
+    const path = [isTitle ? given : "", ...headings].filter((part) => part !== "");
+    const section = new Section(path.join(" > "), headings, options);
+    for (const parts of packed(group, options.passageWords - options.overlapWords))
+      yield* section.passages(parts);
+  }
+}
+
+/**
+ * Consecutive blocks under the same headings, of one slide, sheet or chapter. `group` must be read
+ * before the next section.
+ */
+function* sections(
+  blocks: Iterable<Block>,
+): Generator<{ headings: readonly string[]; group: Iterable<Block> }> {
+  const iterator = blocks[Symbol.iterator]();
+  let next = iterator.next();
+  while (!next.done) {
+    const { headings, place } = next.value;
+    const isSame = (block: Block): boolean =>
+      block.headings.length === headings.length &&
+      block.headings.every((heading, i) => heading === headings[i]) &&
+      block.place?.slide === place?.slide &&
+      block.place?.sheet === place?.sheet &&
+      block.place?.chapter === place?.chapter &&
+      (block.place?.page === place?.page || !block.place?.isSlide);
+    const group = (function* (): Generator<Block> {
+      for (; !next.done && isSame(next.value); next = iterator.next()) yield next.value;
+    })();
+    yield { headings, group };
+  }
+}
+
+/** Groups of parts with at most `limit` words each, in order. */
+function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void> {
+  let group: Part[] = [];
+  let words = 0;
+  for (const block of blocks) {
+    const total = countWords(block.text);
+    if (total === 0) continue;
+    const isLong = total > limit;
+    const target = total / Math.ceil(total / limit); // parts of equal size, not a last short one
+    let isInside = false;
+    for (const part of isLong ? partsOf(block, limit) : [wholePart(block, total)]) {
+      const isFull = words + part.words > limit || (isInside && words >= target);
+      if (group.length > 0 && (isFull || (isLong && !isInside))) {
+        yield group;
+        [group, words] = [[], 0];
+      }
+      group.push(part);
+      words += part.words;
+      isInside = true;
+    }
+  }
+  if (group.length > 0) yield group;
+}
+
+const wholePart = (block: Block, words: number): Part => ({
+  block,
+  words,
+  start: 0,
+  end: block.text.length,
+});
+
+/** The units of a block that stay whole while they fit: sentences of a text, lines of others. */
+function* partsOf(block: Block, limit: number): Generator<Part, void> {
+  const { text, kind } = block;
+  for (const unit of kind === undefined ? sentenceUnits(text) : lineUnits(text))
+    if (unit.words <= limit || kind === "table" || kind === "code") yield { ...unit, block };
+    else for (const smaller of smallerUnits(text, unit, limit)) yield { ...smaller, block };
+}
+
+/** The sentences of a long unit, and the words of long sentences. */
+function* smallerUnits(text: string, { start, end }: Unit, limit: number): Generator<Unit, void> {
+  for (const sentence of sentenceUnits(text.slice(start, end))) {
+    const unit = { ...sentence, start: start + sentence.start, end: start + sentence.end };
+    if (unit.words <= limit) yield unit;
+    else yield* wordUnits(text, unit);
+  }
+}
+
+/** One section of a document: its title, and the end of its last passage. */
+class Section {
+  readonly #title: string;
+  readonly #headings: readonly string[];
+  readonly #options: SplitOptions;
+  #overlap = "";
+
+  constructor(title: string, headings: readonly string[], options: SplitOptions) {
+    this.#options = options;
+    this.#headings = headings;
+    this.#title = shortened(title, options);
+  }
+
+  /** One passage of the parts, or several if they have too many tokens. */
+  *passages(parts: readonly Part[]): Generator<SplitPassage, void> {
+    const own = textOf(parts);
+    const before = this.#textBefore(parts[0]!);
+    const extended = before === "" ? own : `${before}\n${own}`;
+    const text = this.#excess(extended) > 1 ? own : extended;
+    const excess = this.#excess(text);
+    const smaller = excess > 1 ? dividedInto(parts, Math.ceil(excess * MARGIN)) : [];
+    if (smaller.length > 1) {
+      for (const group of smaller) yield* this.passages(group);
+      return;
+    }
+    this.#overlap = lastUnits(parts, this.#options.overlapWords);
+    yield { title: this.#title, text, own, headings: this.#headings, ...placeOf(parts) };
+  }
+
+  /** The head of the table that the passage continues, else the end of the passage before. */
+  #textBefore({ block: { header }, start }: Part): string {
+    if (header === undefined || start < header.length) return this.#overlap;
+    return countWords(header) <= HEADER_SHARE * this.#options.passageWords ? header : "";
+  }
+
+  /** Tokens, as a multiple of the limit. */
+  #excess(text: string): number {
+    return countTokens(this.#title, text, this.#options) / this.#options.maxPassageTokens;
+  }
+}
+
+/** Includes the prompt and `</s>`. */
+function countTokens(title: string, text: string, { tokenizer }: SplitOptions): number {
+  const prompt = passagePrompt({ title, text });
+  return 1 + (tokenizer?.encode(prompt).length ?? Math.ceil(prompt.length / CHARACTERS_PER_TOKEN));
+}
+
+/** Keeps the end of a long title: the innermost headings say most. */
+function shortened(title: string, options: SplitOptions): string {
+  const limit = TITLE_SHARE * options.maxPassageTokens;
+  let short = title;
+  for (let tokens = countTokens(short, "", options); tokens > limit && short.length > 1; ) {
+    const length = Math.min(short.length - 1, Math.floor((short.length * limit) / tokens));
+    short = short.slice(short.length - Math.max(1, length)).replace(/^[\udc00-\udfff]/, "");
+    if (length < 1) return "";
+    tokens = countTokens(short, "", options);
+  }
+  return short;
+}
+
+/** Divides parts into `count` groups of about the same number of words, or a single part. */
+function dividedInto(parts: readonly Part[], count: number): Part[][] {
+  if (parts.length === 1) return dividedPart(parts[0]!, count);
+  const total = parts.reduce((sum, { words }) => sum + words, 0);
+  const groups = Array.from({ length: count }, (): Part[] => []);
+  let before = 0;
+  for (const part of parts) {
+    groups[Math.min(count - 1, Math.floor((before / total) * count))]!.push(part);
+    before += part.words;
+  }
+  const filled = groups.filter((group) => group.length > 0);
+  return filled.length > 1 ? filled : [parts.slice(0, 1), parts.slice(1)];
+}
+
+/** The lines of a part, else its sentences, words or halves of a word; none for a character. */
+function dividedPart({ block, start, end, words }: Part, count: number): Part[][] {
+  const text = block.text.slice(start, end);
+  const whole: Unit = { start: 0, end: text.length, words };
+  const lines = block.kind === undefined ? [] : [...lineUnits(text)];
+  const sentences = lines.length > 1 ? lines : [...sentenceUnits(text)];
+  const smaller = words > 1 ? [...wordUnits(text, whole)] : (halvesOf(text, whole) ?? []);
+  const parts = (sentences.length > 1 ? sentences : smaller).map((unit) => ({
+    block,
+    words: unit.words,
+    start: start + unit.start,
+    end: start + unit.end,
+  }));
+  return parts.length > 1 ? dividedInto(parts, count) : [];
+}
+
+/** The text of consecutive parts, with the line breaks between them. */
+function textOf(parts: readonly Part[]): string {
+  const texts: string[] = [];
+  for (let first = 0; first < parts.length; ) {
+    const { block, start } = parts[first]!;
+    let last = first;
+    while (parts[last + 1]?.block === block) last++;
+    texts.push(block.text.slice(start, parts[last]!.end));
+    first = last + 1;
+  }
+  return texts.join("\n\n");
+}
+
+function placeOf(
+  parts: readonly Part[],
+): Pick<SplitPassage, "place" | "lines" | "pages" | "cells"> {
+  const [first, last] = [parts[0]!, parts.at(-1)!];
+  const place = first.block.place ?? {};
+  const from = lineAt(first.block, first.start);
+  const to = lineAt(last.block, last.end - 1);
+  const { page, cell } = last.block.place ?? {};
+  return {
+    place,
+    ...(from !== undefined && to !== undefined && { lines: [from, Math.max(from, to)] }),
+    ...(place.page !== undefined && { pages: [place.page, page ?? place.page] }),
+    ...(place.cell !== undefined && { cells: [place.cell, cell ?? place.cell] }),
+  };
+}
+
+/** The line that a position in the text of a block stands on. */
+function lineAt({ lines = [] }: Block, at: number): number | undefined {
+  let [low, high] = [0, lines.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (lines[middle]![0] <= at) low = middle + 1;
+    else high = middle;
+  }
+  return lines[Math.max(0, low - 1)]?.[1];
+}
+
+/** The last sentences or lines with at most `limit` words, or the last words of a long sentence. */
+function lastUnits(parts: readonly Part[], limit: number): string {
+  if (limit === 0) return "";
+  const kept: Part[] = [];
+  let words = 0;
+  for (const part of [...parts].reverse())
+    for (const unit of [...unitsOf(part)].reverse()) {
+      words += unit.words;
+      if (words > limit) return textOf(kept.length > 0 ? kept : lastWords(part, limit));
+      kept.unshift(unit);
+    }
+  return textOf(kept);
+}
+
+function* unitsOf({ block, start, end }: Part): Generator<Part, void> {
+  const text = block.text.slice(start, end);
+  for (const unit of block.kind === undefined ? sentenceUnits(text) : lineUnits(text))
+    yield { block, words: unit.words, start: start + unit.start, end: start + unit.end };
+}
+
+/** None of a row or a line of code, which are not cut. */
+const lastWords = ({ block, ...unit }: Part, limit: number): Part[] =>
+  block.kind === undefined
+    ? [...wordUnits(block.text, unit)].slice(-limit).map((word) => ({ ...word, block }))
+    : [];

@@ -1,0 +1,54 @@
+/** What the readers of `readers/` make of a file: documents, which consist of blocks. */
+
+import type { Metadata } from "../../text/passage.ts";
+import type { SourceFile } from "../file/source-file.ts";
+
+/** A paragraph, a list, a table, code: text that belongs together. */
+export interface Block {
+  /** Not empty. It may have line breaks. */
+  readonly text: string;
+  /**
+   * What the lines of the text are: items of a list, rows of a table or lines of code, which are
+   * not joined and not cut. Default: running text, whose line breaks have no meaning.
+   */
+  readonly kind?: "list" | "table" | "code" | undefined;
+  /** The first lines of a table, which name the columns. Each part of the table repeats them. */
+  readonly header?: string | undefined;
+  /** The headings above it, from the outermost to the innermost. */
+  readonly headings: readonly string[];
+  readonly lines?: readonly LineMark[] | undefined;
+  readonly place?: Place | undefined;
+}
+
+/** From the position `at` in the text of a block on, it stands on `line` of the file. */
+export type LineMark = readonly [at: number, line: number];
+
+/** Where a block stands in its file. All numbers are counted from 1. */
+export interface Place {
+  readonly page?: number;
+  /** Whether the page is a slide, so that no passage goes on to the next one. */
+  readonly isSlide?: boolean;
+  /** The cell of a notebook. */
+  readonly cell?: number;
+  /** No passage has blocks of two slides, two sheets or two chapters. */
+  readonly slide?: number;
+  /** Lines are the rows of the sheet. */
+  readonly sheet?: string;
+  readonly chapter?: number;
+}
+
+/** The text of a file, or of one record of a file of records (CSV, JSON). */
+export interface Document {
+  /** Identifies the record in its file. Undefined for a file that is one document. */
+  readonly record?: string | undefined;
+  /** May be empty. */
+  readonly title: string;
+  readonly blocks: Iterable<Block>;
+  readonly metadata?: Metadata | undefined;
+}
+
+/**
+ * Reads the documents of a file. It throws `InputError` if the file is damaged, also after some
+ * documents, and reports what it leaves out with `file.report`.
+ */
+export type Reader = (file: SourceFile) => AsyncIterable<Document> | Iterable<Document>;

@@ -1,0 +1,457 @@
+/** The blocks of an HTML tree: paragraphs, lists, tables and code, in their order. */
+
+import { tableRule } from "../../text/reading-form.ts";
+import { countWords } from "../../text/units.ts";
+import type { Budget } from "../file/budget.ts";
+import type { LineMark } from "./document.ts";
+import { type Cell, htmlTable } from "./html-table.ts";
+import { childrenOf, type Element, first, isText, type Text, textContent } from "./markup.ts";
+import type { BlockDetails } from "./outline.ts";
+import { formula, subscript, superscript } from "./scripts.ts";
+
+const names = (...lines: readonly string[]): ReadonlySet<string> =>
+  new Set(lines.flatMap((line) => line.split(" ")));
+
+const LEFT_OUT = names(
+  "script style noscript template svg canvas iframe object embed audio video head title",
+  "button select option textarea input dialog rp rt datalist del s strike",
+);
+const BLOCKS = names(
+  "address article aside blockquote body caption center dd details div dt fieldset figcaption figure footer form",
+  "header hgroup hr html legend li main nav p search section summary tbody td tfoot th thead tr",
+);
+const HEADING = /^h[1-6]$/;
+const HIDDEN_STYLE = /display\s*:\s*none|visibility\s*:\s*hidden/i;
+/** Elements of a page that are no part of its text. */
+const ASIDES = names("nav footer aside");
+const ASIDE_ROLES = names("navigation contentinfo complementary search");
+const COOKIES =
+  /\bcookie[-_]?(?:s[-_]?)?(?:banner|bar|consent|dialog|law|message|modal|notice|notification|overlay|popup|warning)|\b(?:onetrust|cybotcookiebot|gdpr|consent[-_]?(?:banner|modal|popup))/i;
+/** Numbers of lines beside code. */
+const LINE_NUMBERS = /(?:^|\s)(?:linenos?|line-numbers?|gutter|lineno)(?:\s|$)/;
+const PERMALINK =
+  /(?:^|\s)(?:headerlink|anchor(?:-?link)?|hash-?link|permalink|heading-link)(?:\s|$)/i;
+
+/** A block, or a heading. */
+export interface PageBlock {
+  /** 1 to 6 for a heading, 0 for text. */
+  readonly level: number;
+  readonly text: string;
+  readonly details: BlockDetails;
+  /** The part of the page that it stands in. */
+  readonly part: "main" | "article" | undefined;
+  /** Whether it is in navigation, a footer, an aside or a cookie banner. */
+  readonly isAside: boolean;
+  /** Words in links. */
+  readonly linked: number;
+}
+
+/** Text that is being collected, with the lines that it stands on. */
+class Collected {
+  text = "";
+  marks: LineMark[] = [];
+
+  /** @param line undefined for the line of the text before it */
+  add(text: string, line?: number): void {
+    if (line !== undefined && line > 0 && this.marks.at(-1)?.[1] !== line)
+      this.marks.push([this.text.length, line]);
+    this.text += text;
+  }
+}
+
+interface OpenList {
+  readonly indent: string;
+  /** What the next line begins with. */
+  marker: string;
+}
+
+export class HtmlBlocks {
+  readonly blocks: PageBlock[] = [];
+  readonly #budget: Budget;
+  readonly #isPage: boolean;
+  #running = new Collected();
+  #listed = new Collected();
+  readonly #lists: OpenList[] = [];
+  #linked = 0;
+  #part: PageBlock["part"];
+  #isAside = false;
+  #isLink = false;
+
+  /** @param isPage whether navigation and other parts of a web page are marked */
+  constructor(budget: Budget, isPage: boolean) {
+    this.#budget = budget;
+    this.#isPage = isPage;
+  }
+
+  /** Reads all elements below `root`. */
+  read(root: Element): void {
+    this.#children(root);
+    this.#flush();
+    this.#endList();
+  }
+
+  #children(element: Element): void {
+    this.#budget.spend("steps", element.children.length);
+    for (const child of element.children) {
+      if (isText(child)) this.#text(child.text, child.line);
+      else this.#element(child);
+    }
+  }
+
+  #element(element: Element): void {
+    const { name } = element;
+    if (this.#isLeftOut(element)) this.#hiddenFormula(element);
+    else if (HEADING.test(name)) this.#heading(Number(name[1]), element);
+    else if (BLOCKS.has(name)) this.#block(element);
+    else if (name === "br") this.#running.add("\n");
+    else if (name === "pre" || name === "listing" || name === "xmp") this.#code(element);
+    else if (name === "table") this.#table(element);
+    else if (name === "ul" || name === "ol" || name === "menu") this.#list(element);
+    else if (name === "dl") this.#definitions(element);
+    else if (name === "img") this.#image(element);
+    else if (name === "a") this.#link(element);
+    else if (name === "math") this.#text(` ${formula(element)} `, element.line);
+    else if (name === "sup" || name === "sub") this.#script(element);
+    else this.#children(element);
+  }
+
+  #block(element: Element): void {
+    const [part, isAside] = [this.#part, this.#isAside];
+    this.#flush();
+    if (this.#isPage) this.#enter(element);
+    this.#children(element);
+    this.#flush();
+    [this.#part, this.#isAside] = [part, isAside];
+  }
+
+  #enter({ name, attributes: { role = "", class: classes = "", id = "" } }: Element): void {
+    if (name === "main" || role === "main") this.#part = "main";
+    else if (name === "article") this.#part ??= "article";
+    const isCookies = COOKIES.test(`${id} ${classes}`) && name !== "body" && name !== "html";
+    if (ASIDES.has(name) || ASIDE_ROLES.has(role) || isCookies) this.#isAside = true;
+  }
+
+  #isLeftOut(element: Element): boolean {
+    const { name, attributes } = element;
+    if (LEFT_OUT.has(name) || LINE_NUMBERS.test(attributes.class ?? "")) return true;
+    if (attributes.hidden !== undefined || HIDDEN_STYLE.test(attributes.style ?? "")) return true;
+    return attributes["aria-hidden"] === "true" && !BLOCKS.has(name);
+  }
+
+  /** Encyclopedias hide the MathML of a formula and show an image. */
+  #hiddenFormula({ name, children, line }: Element): void {
+    const [only, ...others] = children.filter(
+      (child) => !isText(child) || child.text.trim() !== "",
+    );
+    if (name === "span" && only && others.length === 0 && !isText(only) && only.name === "math")
+      this.#text(` ${formula(only)} `, line);
+  }
+
+  #text(text: string, line: number): void {
+    let at = line;
+    for (const part of text.split("\n")) {
+      const shown = part.replace(/\s+/gu, " ");
+      if (at > line) this.#space();
+      if (shown.startsWith(" ")) this.#space();
+      const rest = shown.trimStart();
+      if (rest !== "") this.#running.add(rest, at);
+      at++;
+    }
+    if (this.#isLink) this.#linked += countWords(text);
+  }
+
+  #space(): void {
+    const { text } = this.#running;
+    if (text !== "" && !text.endsWith(" ") && !text.endsWith("\n")) this.#running.add(" ");
+  }
+
+  #script(element: Element): void {
+    if (isNoteReference(element)) return;
+    const text = this.#inline(element);
+    if (/^\[\w{1,4}\]$/.test(text)) return; // of a note without a link
+    const write = element.name === "sup" ? superscript : subscript;
+    this.#running.add(write(text, this.#running.text.slice(-1)), element.line);
+  }
+
+  #link(element: Element): void {
+    if (isNoteLink(element)) return;
+    const isLink = this.#isLink;
+    this.#isLink = true;
+    this.#children(element);
+    this.#isLink = isLink;
+  }
+
+  /** A description of two words or more says what is to be seen; that of a badge is in a link. */
+  #image({ attributes: { alt = "", class: classes = "" }, line }: Element): void {
+    const isFormula = /mwe-math/.test(classes); // its MathML is beside it
+    if (!this.#isLink && !isFormula && /\S\s+\S/.test(alt)) this.#text(` ${alt} `, line);
+  }
+
+  #heading(level: number, element: Element): void {
+    this.#flush();
+    this.#endList();
+    const text = this.#inline(element, true);
+    this.#emit(level, text, element.line > 0 ? { lines: [[0, element.line]] } : {});
+  }
+
+  /** The text of an element as one line. */
+  #inline(element: Element, isHeading = false): string {
+    const inner = new HtmlBlocks(this.#budget, false);
+    const content = isHeading ? withoutPermalinks(element, this.#budget) : element;
+    inner.read({ ...content, name: "" });
+    return inner.blocks
+      .map(({ text, details }) => oneLine(text, details))
+      .join(" ")
+      .trim();
+  }
+
+  #code(element: Element): void {
+    this.#flush();
+    this.#endList();
+    const code = new Collected();
+    const collect = (inner: Element): void => {
+      for (const child of inner.children)
+        if (!isText(child)) {
+          if (child.name === "br") code.add("\n");
+          else if (!this.#isLeftOut(child)) collect(child);
+        } else
+          for (const [i, line] of child.text.split("\n").entries()) {
+            if (i > 0) code.add("\n");
+            if (line !== "") code.add(line, child.line > 0 ? child.line + i : undefined);
+          }
+    };
+    collect(element);
+    const start = /^(?:[^\S\n]*\n)*/.exec(code.text)![0].length;
+    this.#emit(0, code.text.slice(start).trimEnd(), {
+      kind: "code",
+      ...linesOf(code.marks.map(([at, line]) => [Math.max(0, at - start), line])),
+    });
+  }
+
+  #table(element: Element): void {
+    this.#flush();
+    this.#endList();
+    const table = htmlTable(element, (cell) => this.#inline(cell), this.#budget);
+    if (!table) {
+      this.#block({ ...element, name: "div" });
+      return;
+    }
+    for (const caption of childrenOf(element, "caption")) this.#block(caption);
+    this.#rows(table.rows, table.headerRows);
+  }
+
+  #rows(
+    rows: readonly { readonly cells: readonly Cell[]; line: number }[],
+    headerRows: number,
+  ): void {
+    const marks: LineMark[] = [];
+    const lines: string[] = [];
+    let header: string | undefined;
+    let length = 0;
+    for (const [i, { cells, line }] of rows.entries()) {
+      const text = rowText(cells);
+      if (text !== "") {
+        if (line > 0) marks.push([length, line]);
+        lines.push(text);
+        length += text.length + 1;
+      }
+      if (i + 1 === headerRows && headerRows < rows.length && lines.length > 0) {
+        const rule = tableRule(cells.length);
+        lines.push(rule);
+        length += rule.length + 1;
+        header = lines.join("\n");
+      }
+    }
+    this.#emit(0, lines.join("\n"), {
+      kind: "table",
+      ...(header && { header }),
+      ...linesOf(marks),
+    });
+  }
+
+  #list(element: Element): void {
+    this.#flush();
+    const { attributes } = element;
+    const indent = "  ".repeat(this.#lists.length);
+    const isOrdered = element.name === "ol";
+    let number = Number.parseInt(attributes.start ?? "1", 10) || 1;
+    for (const child of element.children) {
+      if (isText(child)) continue;
+      const own = Number.parseInt(child.attributes.value ?? "", 10);
+      if (!Number.isNaN(own)) number = own;
+      const given = child.attributes["data-marker"]; // of a list of another format
+      const mark =
+        given !== undefined
+          ? given && `${given} `
+          : isOrdered
+            ? `${listNumber(number, attributes.type)}. `
+            : "- ";
+      if (child.name === "li") number++;
+      this.#lists.push({ indent, marker: child.name === "li" ? mark : "" });
+      this.#element(child);
+      this.#flush();
+      this.#lists.pop();
+    }
+    if (this.#lists.length === 0) this.#endList();
+  }
+
+  /** `term: definition` for definitions of one paragraph; others are blocks. */
+  #definitions(element: Element): void {
+    const isSimple = childrenOf(element).every(
+      (child) =>
+        child.name === "dt" ||
+        (child.name === "dd" && !first(child, "p", "ul", "ol", "dl", "pre", "table", "div")) ||
+        (child.name === "dd" && childrenOf(child).length === 1 && first(child, "p")),
+    );
+    if (!isSimple) {
+      this.#block({ ...element, name: "div" });
+      return;
+    }
+    this.#flush();
+    const indent = "  ".repeat(this.#lists.length);
+    const terms: string[] = [];
+    for (const child of childrenOf(element)) {
+      const text = this.#inline(child);
+      if (child.name === "dt") terms.push(text);
+      else {
+        this.#addItem(`${indent}${[...terms.splice(0), text].join(": ")}`, child.line);
+      }
+    }
+    for (const term of terms) this.#addItem(indent + term, element.line);
+    if (this.#lists.length === 0) this.#endList();
+  }
+
+  #addItem(text: string, line: number): void {
+    if (this.#listed.text !== "") this.#listed.add("\n");
+    this.#listed.add(text, line);
+  }
+
+  /** Ends the running text: it becomes a paragraph, or a line of the list that is open. */
+  #flush(): void {
+    const { text, marks } = this.#running;
+    this.#running = new Collected();
+    if (text.trim() === "") return;
+    const list = this.#lists.at(-1);
+    if (!list) {
+      this.#emit(0, text.trimEnd(), linesOf(marks));
+      return;
+    }
+    const marker = list.marker;
+    list.marker = "  "; // of further paragraphs of the item
+    this.#addItem(list.indent + marker + oneLine(text, {}).trim(), marks[0]?.[1] ?? 0);
+    for (const [, line] of marks.slice(1)) this.#listed.add("", line);
+  }
+
+  #endList(): void {
+    const { text, marks } = this.#listed;
+    this.#listed = new Collected();
+    this.#emit(0, text, { kind: "list", ...linesOf(marks) });
+  }
+
+  #emit(level: number, text: string, details: BlockDetails): void {
+    if (text.trim() === "") return;
+    this.#budget.spend("characters", text.length);
+    const [part, isAside, linked] = [this.#part, this.#isAside, this.#linked];
+    this.#linked = 0;
+    this.blocks.push({ level, text, details, part, isAside, linked });
+  }
+}
+
+const linesOf = (marks: readonly LineMark[]): BlockDetails =>
+  marks.length > 0 ? { lines: marks } : {};
+
+/** A row as text. Empty cells stay, so that each value stands in its column. */
+const rowText = (cells: readonly string[]): string => {
+  const text = cells.map((cell) => cell.replace(/\s+/gu, " ").trim()).join(" | ");
+  return /[^\s|]/.test(text) ? text.trim() : "";
+};
+
+const oneLine = (text: string, { kind }: BlockDetails): string =>
+  kind === "list" || kind === "table"
+    ? text
+        .split("\n")
+        .map((line) => line.replace(/^\s*- /, "").trim())
+        .join("; ")
+    : text.replace(/\s+/gu, " ");
+
+/** `3`, `c`, `C`, `iii` or `III`. */
+function listNumber(number: number, type: string | undefined): string {
+  if (number < 1 || type === undefined) return String(number);
+  if (type === "a" || type === "A") return number <= 26 ? letter(number, type) : String(number);
+  if (type !== "i" && type !== "I") return String(number);
+  return type === "i" ? roman(number).toLowerCase() : roman(number);
+}
+
+const letter = (number: number, first: string): string =>
+  String.fromCharCode(first.charCodeAt(0) + number - 1);
+
+const ROMAN = [
+  [1000, "M"],
+  [900, "CM"],
+  [500, "D"],
+  [400, "CD"],
+  [100, "C"],
+  [90, "XC"],
+  [50, "L"],
+  [40, "XL"],
+  [10, "X"],
+  [9, "IX"],
+  [5, "V"],
+  [4, "IV"],
+  [1, "I"],
+] as const;
+
+/** @param number at least 1; from 4,000 on it is written in digits */
+export function roman(number: number): string {
+  if (number >= 4_000) return String(number);
+  let rest = number;
+  return ROMAN.map(([value, text]) => {
+    const count = Math.floor(rest / value);
+    rest -= count * value;
+    return text.repeat(count);
+  }).join("");
+}
+
+/** `<sup><a href="#fn1">1</a></sup>` refers to a note; the note itself is read where it stands. */
+const isNoteReference = (element: Element): boolean =>
+  childrenOf(element).some(
+    (child) =>
+      (child.name === "a" && (child.attributes.href ?? "").includes("#")) ||
+      childrenOf(child, "a").some(({ attributes }) => (attributes.href ?? "").includes("#")),
+  );
+
+/** A link around the number of a note, or back from it. */
+function isNoteLink({ attributes, children }: Element): boolean {
+  const { href = "", role = "", "epub:type": type = "", class: classes = "" } = attributes;
+  if (/doc-(?:noteref|backlink)/.test(role) || /\bnoteref\b/.test(type)) return true;
+  if (!href.includes("#")) return false;
+  if (/footnote-(?:ref|backref)|\bfootnote-reference\b/.test(classes)) return true;
+  const shown = children.filter((child) => !isText(child) || child.text.trim() !== "");
+  return shown.length === 1 && isNoteMark(shown[0]!);
+}
+
+const isNoteMark = (node: Element | Text): boolean =>
+  isText(node) ? /^(?:[\s↩↑⏎^]|\p{Variation_Selector})+$/u.test(node.text) : node.name === "sup";
+
+/** A heading without the links to itself, such as `¶`. */
+function withoutPermalinks(element: Element, budget: Budget): Element {
+  budget.spend("steps", element.children.length);
+  const isPermalink = (child: Element): boolean => {
+    if (child.name !== "a") return false;
+    const text = textContent(child).trim();
+    if (text.length > 1 && !/^(?:direct )?(?:perma)?link\b/i.test(text) && text !== "🔗")
+      return false;
+    const { class: classes = "", href = "", title = "" } = child.attributes;
+    return (
+      /^[¶#§🔗⚓*]?$/u.test(text) ||
+      PERMALINK.test(classes) ||
+      (href.startsWith("#") && title !== "")
+    );
+  };
+  const children = element.children
+    .filter((child) => isText(child) || !isPermalink(child))
+    .map((child) =>
+      isText(child) || child.name === "a" ? child : withoutPermalinks(child, budget),
+    );
+  return { ...element, children };
+}

@@ -1,0 +1,47 @@
+/** Repeats what a store did not do, because it could not be reached. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { InputError } from "../../../io/errors.ts";
+import type { Store } from "./store.ts";
+
+/** The pauses of a search, in milliseconds: a store that moves to another node is back by then. */
+export const SEARCH_PAUSES: readonly number[] = [100, 400];
+
+/** Those of an import, about two minutes: the store may start again. */
+export const IMPORT_PAUSES: readonly number[] = [250, 500, 1_000, ...Array(24).fill(5_000)];
+
+export const isAway = (error: unknown): boolean =>
+  error instanceof InputError && error.code === "ERR_REATT_STORE_AWAY";
+
+/** A store whose calls are repeated after each pause while it is away. */
+export function retrying(store: Store, pauses: readonly number[], signal?: AbortSignal): Store {
+  const repeated = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    for (const pause of pauses) {
+      signal?.throwIfAborted();
+      try {
+        return await work();
+      } catch (error) {
+        if (!isAway(error)) throw error;
+        await sleep(pause * (0.75 + Math.random() / 2), undefined, { signal });
+      }
+    }
+    return work();
+  };
+  return {
+    ...store,
+    create: (...given) => repeated(() => store.create(...given)),
+    drop: () => repeated(() => store.drop()),
+    record: (name) => repeated(() => store.record(name)),
+    writeRecord: (...given) => repeated(() => store.writeRecord(...given)),
+    recordNames: (prefix) => repeated(() => store.recordNames(prefix)),
+    put: (passages) => repeated(() => store.put(passages)),
+    delete: (ids) => repeated(() => store.delete(ids)),
+    digests: (ids) => repeated(() => store.digests(ids)),
+    get: (ids) => repeated(() => store.get(ids)),
+    nearest: (...given) => repeated(() => store.nearest(...given)),
+    withWords: (...given) => repeated(() => store.withWords(...given)),
+    frequencies: (terms) => repeated(() => store.frequencies(terms)),
+    statistics: () => repeated(() => store.statistics()),
+    bytes: () => repeated(() => store.bytes()),
+  };
+}

@@ -1,0 +1,38 @@
+/** Texts that every store keeps as they are. */
+
+import { InputError } from "../../../io/errors.ts";
+import type { Passage } from "../../../text/passage.ts";
+import type { Described } from "./store-errors.ts";
+
+/** What is expected of texts. */
+export const STORABLE_TEXTS = "texts of Unicode without the character U+0000, as stores keep them";
+
+/** What an error says of passages with other texts. */
+export const UNSTORABLE: Described = {
+  expected: STORABLE_TEXTS,
+  remedy: "remove such characters from the passages",
+};
+
+/** Whether a text has neither a character 0 nor half of a surrogate pair. */
+export const isStorable = (text: string): boolean => !/\0|\p{Surrogate}/u.test(text);
+
+/** The first name or text inside a value that is not storable. */
+export function unstorableText(value: object): string | undefined {
+  let found: string | undefined;
+  JSON.stringify(value, (name, inner: unknown) => {
+    for (const text of [name, inner])
+      if (typeof text === "string" && !isStorable(text)) found ??= text;
+    return inner;
+  });
+  return found;
+}
+
+/** @throws {InputError} for a passage with a text that is not storable */
+export function checkStorable(
+  { id, title, text, document = "", metadata = {} }: Passage,
+  where: string,
+): void {
+  if (unstorableText({ id, title, text, document, metadata }) === undefined) return;
+  const got = `others in the passage ${JSON.stringify(id)}`;
+  throw new InputError({ where, ...UNSTORABLE, got });
+}

@@ -1,0 +1,160 @@
+/** Documents and passages of an index by their names: what `get` and `multi_get` return. */
+
+import ignore from "ignore";
+import { closestName } from "../../options/closest-name.ts";
+import type { IndexGeneration } from "../../retrieval/search/generation.ts";
+import { linkOf } from "../../text/link.ts";
+import type { Passage } from "../../text/passage.ts";
+import { ApiError } from "./api-error.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { GetRequest, MultiGetRequest } from "./requests.ts";
+
+/** A document, or the parts of it that were asked for. */
+export interface Found {
+  /** The path or the id of the document; of a passage without a document, its id. */
+  readonly document: string;
+  readonly link?: string | undefined;
+  /** In the order of the document. */
+  readonly passages: readonly Passage[];
+  /** Passages that did not fit into the bytes that were asked for. */
+  readonly omitted: number;
+}
+
+/** Names of omitted documents in a reply. */
+const MAX_OMITTED = 100;
+/** Passages of a document that are in memory to be sorted. */
+const MAX_SORTED = 5_000;
+/** Comparing more paths with a misspelt one would take too long. */
+const MAX_COMPARED = 10_000;
+
+/** `a#2` comes before `a#10`. */
+const { compare } = new Intl.Collator("en", { numeric: true });
+
+/**
+ * The document or the passage of a name.
+ *
+ * @throws {ApiError} `not_found`; `invalid_request` for lines of a document without lines
+ */
+export async function getDocument(
+  generation: IndexGeneration,
+  { documents, paths }: Catalogue,
+  { path, lines, maxBytes }: GetRequest,
+  signal: AbortSignal,
+): Promise<Found> {
+  const ordinal = documents.has(path) ? undefined : await generation.find(path);
+  const ordinals = documents.get(path) ?? (ordinal === undefined ? [] : [ordinal]);
+  if (ordinals.length === 0) throw unknown(path, paths);
+  const passages = inOrder(generation, ordinals, signal);
+  const chosen = lines === undefined ? passages : withLines(passages, lines);
+  const total = lines === undefined ? ordinals.length : undefined;
+  return within(path, chosen, total, new Budget(maxBytes), generation.header.linkBase);
+}
+
+/** The documents whose paths match patterns, until the bytes are used up. */
+export async function getDocuments(
+  generation: IndexGeneration,
+  { documents, paths }: Catalogue,
+  { patterns, maxBytes }: MultiGetRequest,
+  signal: AbortSignal,
+): Promise<{ documents: Found[]; omitted: string[] }> {
+  const matcher = ignore({ allowRelativePaths: true }).add([...patterns]);
+  const matching = paths.filter((path) => path !== "" && matcher.ignores(path)).sort(compare);
+  const budget = new Budget(maxBytes);
+  const found: Found[] = [];
+  for (const path of matching) {
+    if (budget.left === 0) break;
+    const ordinals = documents.get(path)!;
+    const passages = inOrder(generation, ordinals, signal);
+    const { linkBase } = generation.header;
+    const one = await within(path, passages, ordinals.length, budget, linkBase);
+    if (one.passages.length > 0) found.push(one);
+  }
+  return { documents: found, omitted: matching.slice(found.length, found.length + MAX_OMITTED) };
+}
+
+/**
+ * The passages of a document, in the order of their numbers. Those of a very large document, such
+ * as a table with a million rows, come in the order of the index: it would not fit in memory.
+ */
+async function* inOrder(
+  generation: IndexGeneration,
+  ordinals: readonly number[],
+  signal: AbortSignal,
+): AsyncGenerator<Passage, void> {
+  for (let first = 0; first < ordinals.length; first += MAX_SORTED) {
+    signal.throwIfAborted();
+    const part = await generation.passages(ordinals.slice(first, first + MAX_SORTED));
+    yield* part.sort((a, b) => compare(a.id, b.id));
+  }
+}
+
+/** Bytes that a reply may still have: none after the first passage that does not fit. */
+class Budget {
+  left: number;
+
+  constructor(bytes: number) {
+    this.left = bytes;
+  }
+
+  takes({ id, title, text }: Passage): boolean {
+    const bytes = Buffer.byteLength(id) + Buffer.byteLength(title) + Buffer.byteLength(text);
+    const fits = bytes <= this.left;
+    this.left = fits ? this.left - bytes : 0;
+    return fits;
+  }
+}
+
+/** @param total the number of passages; undefined if it must be counted */
+async function within(
+  document: string,
+  all: AsyncIterable<Passage>,
+  total: number | undefined,
+  budget: Budget,
+  linkBase: string | undefined,
+): Promise<Found> {
+  const passages: Passage[] = [];
+  let link: string | undefined;
+  let taken = true;
+  let omitted = 0;
+  for await (const passage of all) {
+    link ??= linkOf(passage, linkBase)?.replace(/#page=\d+$/, "");
+    taken &&= budget.takes(passage);
+    if (taken) passages.push(passage);
+    else if (total === undefined) omitted++;
+    else break;
+  }
+  if (total !== undefined) omitted = total - passages.length;
+  return { document, ...(link !== undefined && { link }), passages, omitted };
+}
+
+/** The passages that have one of the lines `10-14`. */
+async function* withLines(
+  passages: AsyncIterable<Passage>,
+  lines: string,
+): AsyncGenerator<Passage, void> {
+  let isLined = false;
+  for await (const passage of passages) {
+    isLined ||= typeof passage.metadata?._lines === "string";
+    if (hasLines(passage, lines)) yield passage;
+  }
+  if (!isLined)
+    throw new ApiError("invalid_request", "the passages of this document have no lines");
+}
+
+/** Whether a passage has one of the lines `10-14`. */
+function hasLines({ metadata }: Passage, lines: string): boolean {
+  if (typeof metadata?._lines !== "string") return false;
+  const [[first, last], [wantedFirst, wantedLast]] = [rangeOf(metadata._lines), rangeOf(lines)];
+  return first <= wantedLast && wantedFirst <= last;
+}
+
+function rangeOf(lines: string): readonly [first: number, last: number] {
+  const [first, last = first] = lines.split("-").map(Number);
+  return [first!, last!];
+}
+
+function unknown(path: string, paths: readonly string[]): ApiError {
+  const similar = closestName(path, paths.slice(0, MAX_COMPARED));
+  const hint = similar === undefined ? "" : `; did you mean ${similar}?`;
+  return new ApiError("not_found", `there is no document or passage of this name${hint}`);
+}

@@ -1,0 +1,30 @@
+/** Turns errors into those that clients see, and logs what only the owner of the server may see. */
+
+import { InputError } from "../../io/errors.ts";
+import { type ApiError, type ApiErrorCode, apiErrorFrom } from "./api-error.ts";
+import type { Log } from "./log.ts";
+
+/** @param id of the request */
+export type ReportError = (error: unknown, id?: string) => ApiError;
+
+/** What clients cannot mend. */
+const LOGGED: ReadonlySet<ApiErrorCode> = new Set([
+  "internal",
+  "insufficient_storage",
+  "unavailable",
+]);
+
+export const errorReporter =
+  (log: Log): ReportError =>
+  (error, id) => {
+    const shown = apiErrorFrom(error);
+    if (!LOGGED.has(shown.code)) return shown;
+    // A fault of a file or the machine has one line; anything else is a defect of reatt.
+    const isFault = error instanceof InputError;
+    const stack = error instanceof Error ? error.stack : String(error);
+    log("error", isFault ? "fault" : "defect", {
+      id,
+      ...(isFault ? { message: error.message } : { stack }),
+    });
+    return shown;
+  };

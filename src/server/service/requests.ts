@@ -1,0 +1,231 @@
+/**
+ * The bodies of requests: option tables, as those of the library, with the limits of a server. The
+ * description in `/openapi.json` is made from the same tables.
+ */
+
+import { z } from "zod";
+import {
+  ANSWER_OPTIONS,
+  PASSAGES_READ,
+  PASSAGES_RETRIEVED,
+  PASSAGES_RETURNED,
+  RANK_OPTIONS,
+} from "../../options/library-options.ts";
+import { integer, type Resolved } from "../../options/option.ts";
+import { parseWhere } from "../../retrieval/where/parse-where.ts";
+import { whereSchema } from "../../retrieval/where/where.ts";
+import { TEXT_CONDITION, WHERE_REFERENCE } from "./where-description.ts";
+
+/** A question has at most 512 tokens; tokenizing a longer text would hold up other requests. */
+const MAX_QUESTION_CHARACTERS = 10_000;
+/** Characters of a passage. */
+const MAX_TEXT_CHARACTERS = 100_000;
+/** Characters of the passages that one request reads: about 250 windows of 512 tokens. */
+const MAX_CHARACTERS_READ = 500_000;
+/** Passages that one request reads or explains. Reading 100 takes seconds on two cores. */
+const MAX_PASSAGES_READ = 100;
+const MAX_PASSAGES_RETRIEVED = 1_000;
+/** Passages of one `PUT`. */
+const MAX_PASSAGES_WRITTEN = 1_000;
+const MAX_WHERE_CHARACTERS = 10_000;
+/** Bytes of the passages that a client gets, by default and at most. */
+const BYTES_GOT = 50_000;
+const MAX_BYTES_GOT = 4_000_000;
+const MAX_ANSWER_TOKENS = 200;
+
+/** Text of at most `maximum` characters, which JSON Schema counts by code points. */
+function upTo(maximum: number, schema: z.ZodString): z.ZodString {
+  const isShort = (given: string): boolean =>
+    given.length <= maximum || (given.length <= 2 * maximum && [...given].length <= maximum);
+  return schema
+    .refine(isShort, `at most ${maximum.toLocaleString("en")} characters`)
+    .meta({ maxLength: maximum });
+}
+
+const question = upTo(MAX_QUESTION_CHARACTERS, z.string("a question as text"))
+  .regex(/\S/, "a question")
+  .describe("The question, of at most 512 tokens.");
+
+const id = upTo(200, z.string("text")).default("1").describe("Returned as the id of the result.");
+
+const topK = (maximum: number, value: number) =>
+  integer(1, maximum).default(value).describe("The number of passages or documents.");
+
+const granularity = RANK_OPTIONS.granularity.describe(
+  "document: passages with the same title count once, with the score of the best.",
+);
+
+const minScore = RANK_OPTIONS.minScore.describe("No passage with a lower score.");
+
+const hybrid = z
+  .boolean("true or false")
+  .optional()
+  .describe("Rank by BM25 and the model together. Default: true if the model stores weights.");
+
+const explain = RANK_OPTIONS.explain.describe("The raw scores of passages too.");
+
+/** A condition as an object, or as text as on the command line. */
+const where = z
+  .union(
+    [
+      upTo(MAX_WHERE_CHARACTERS, z.string()).meta({ pattern: TEXT_CONDITION }),
+      z.record(z.string(), z.unknown()).meta({ $ref: WHERE_REFERENCE }),
+    ],
+    "a condition as an object or as text",
+  )
+  .transform((given) => (typeof given === "string" ? parseWhere(given) : given))
+  .refine(
+    (given) => JSON.stringify(given).length <= MAX_WHERE_CHARACTERS,
+    `at most ${MAX_WHERE_CHARACTERS} characters`,
+  )
+  .pipe(whereSchema)
+  .optional()
+  .describe('Only passages with such metadata: {"year": {"gte": 2020}}, or "year >= 2020".');
+
+const READING = {
+  reader: ANSWER_OPTIONS.reader.describe(
+    "fusion: read all passages together. marginal: one by one, and sum the probabilities.",
+  ),
+  maxAnswerTokens: integer(1, MAX_ANSWER_TOKENS).default(50).describe("Length limit in tokens."),
+  extractive: ANSWER_OPTIONS.extractive.describe("Write only what stands in a passage."),
+  minimumConfidence: ANSWER_OPTIONS.minimumConfidence.describe(
+    "The model abstains if its confidence is lower.",
+  ),
+};
+
+const metadataItem = z.union([z.string(), z.number(), z.boolean()]);
+
+export const METADATA = z.record(
+  z.string(),
+  z.union(
+    [metadataItem, z.array(metadataItem)],
+    "text, a number, true or false, or a list of these",
+  ),
+);
+
+const passageText = upTo(MAX_TEXT_CHARACTERS, z.string("text"));
+
+/** Unknown fields are ignored, so that the results of a retrieval can be read as they are. */
+const passage = z.object(
+  {
+    id: upTo(1_000, z.string("text")).min(1, "text that is not empty"),
+    title: passageText.default(""),
+    text: passageText,
+    document: z.string("text").optional(),
+    metadata: METADATA.optional(),
+  },
+  "an object with id, title and text",
+);
+
+const passages = (maximum: number) =>
+  z
+    .array(passage, "a list of passages")
+    .min(1, "at least one passage")
+    .max(maximum, `at most ${maximum} passages`);
+
+/** `POST /v1/retrieve` */
+export const RETRIEVE_REQUEST = {
+  question,
+  id,
+  topK: topK(MAX_PASSAGES_RETRIEVED, PASSAGES_RETRIEVED),
+  granularity,
+  where,
+  hybrid,
+  minScore,
+  explain,
+};
+
+/** `POST /v1/answer` */
+export const ANSWER_REQUEST = {
+  question,
+  id,
+  topK: integer(1, MAX_PASSAGES_RETRIEVED)
+    .optional()
+    .describe(
+      `The number of passages or documents to return. Default: ${PASSAGES_RETURNED}, or as many ` +
+        "as are read.",
+    ),
+  readTopK: integer(1, MAX_PASSAGES_READ)
+    .optional()
+    .describe(
+      "The number of passages to read: the best ones. Default: as many as the model stores, else " +
+        `${PASSAGES_READ}.`,
+    ),
+  granularity,
+  where,
+  hybrid,
+  minScore,
+  explain,
+  ...READING,
+};
+
+/** `POST /v1/read` */
+export const READ_REQUEST = {
+  question,
+  id,
+  passages: passages(MAX_PASSAGES_READ).refine(
+    (given) =>
+      given.reduce((sum, { title, text }) => sum + title.length + text.length, 0) <=
+      MAX_CHARACTERS_READ,
+    `at most ${MAX_CHARACTERS_READ.toLocaleString("en")} characters together`,
+  ),
+  ...READING,
+};
+
+/** `POST /v1/explain` */
+export const EXPLAIN_REQUEST = {
+  question,
+  id,
+  passages: z
+    .array(
+      z.union(
+        [z.string(), z.object({ id: z.string() }).transform(({ id }) => id)],
+        "ids of passages",
+      ),
+      "a list of ids",
+    )
+    .min(1, "at least one id")
+    .max(MAX_PASSAGES_READ, `at most ${MAX_PASSAGES_READ} ids`)
+    .describe("Ids of passages, or passages with their ids."),
+};
+
+const maxBytes = integer(1, MAX_BYTES_GOT)
+  .default(BYTES_GOT)
+  .describe("Passages are left out from the first one that would exceed these bytes of text.");
+
+/** `POST /v1/get` */
+export const GET_REQUEST = {
+  path: upTo(2_000, z.string("text"))
+    .min(1, "a name")
+    .describe("The path or the id of a document, or the id of a passage."),
+  lines: z
+    .string("lines")
+    .regex(/^[0-9]{1,9}(?:-[0-9]{1,9})?$/, "lines, such as 10-14")
+    .optional()
+    .describe("Only passages that have one of these lines of the file: 10-14."),
+  maxBytes,
+};
+
+const pattern = upTo(200, z.string("text")).min(1, "a pattern");
+
+/** `POST /v1/multi-get` */
+export const MULTI_GET_REQUEST = {
+  patterns: z
+    .array(pattern, "a list of patterns")
+    .min(1, "at least one pattern")
+    .max(20, "at most 20 patterns")
+    .describe('Patterns of paths, as in a .gitignore: ["guide/*.md", "!guide/old.md"].'),
+  maxBytes,
+};
+
+/** `PUT /v1/passages` */
+export const PUT_REQUEST = {
+  passages: passages(MAX_PASSAGES_WRITTEN),
+};
+
+export type RetrieveRequest = Resolved<typeof RETRIEVE_REQUEST>;
+export type AnswerRequest = Resolved<typeof ANSWER_REQUEST>;
+export type ReadRequest = Resolved<typeof READ_REQUEST>;
+export type ExplainRequest = Resolved<typeof EXPLAIN_REQUEST>;
+export type GetRequest = Resolved<typeof GET_REQUEST>;
+export type MultiGetRequest = Resolved<typeof MULTI_GET_REQUEST>;

@@ -1,0 +1,282 @@
+/** What a server does with a model and an index, whichever protocol asks for it. */
+
+import { stat } from "node:fs/promises";
+import { hitLists } from "../../reatt/retrieving.ts";
+import type { Hit, ReAtt, Reply } from "../../reatt.ts";
+import type { Explanation } from "../../retrieval/explain.ts";
+import { manifestPath } from "../../retrieval/index/format/manifest.ts";
+import { deletePassages } from "../../retrieval/maintain.ts";
+import { isStoreAddress } from "../../retrieval/places/address.ts";
+import { checkStorable } from "../../retrieval/places/stores/storable.ts";
+import type { IndexGeneration } from "../../retrieval/search/generation.ts";
+import type { TokenIndex } from "../../retrieval/search/token-index.ts";
+import type { Passage } from "../../text/passage.ts";
+import { retrievalQuestionIds } from "../../text/tokens/prompts.ts";
+import { ApiError, ofRequest } from "./api-error.ts";
+import { type BatchContext, BatchQueue } from "./batch-queue.ts";
+import { type Catalogue, readCatalogue } from "./catalogue.ts";
+import { type Found, getDocument, getDocuments } from "./documents.ts";
+import type {
+  AnswerRequest,
+  ExplainRequest,
+  GetRequest,
+  MultiGetRequest,
+  ReadRequest,
+  RetrieveRequest,
+} from "./requests.ts";
+import { fieldToJson, type Status } from "./results.ts";
+
+/** Questions of one batch. More would make the first of them wait long for its answer. */
+const QUESTIONS_PER_BATCH = 16;
+
+export interface ServiceOptions {
+  readonly model: ReAtt;
+  /** An open index of the model. The caller closes it after the service. */
+  readonly index: TokenIndex;
+  readonly collection: CollectionInfo;
+  /** Requests that may wait. */
+  readonly queue: number;
+  /** Receives the size of each batch. */
+  readonly onBatch?: ((size: number) => void) | undefined;
+}
+
+/** What a person or an assistant calls the documents. */
+export interface CollectionInfo {
+  readonly title: string;
+  readonly description?: string | undefined;
+}
+
+export interface Call {
+  readonly signal: AbortSignal;
+  /** Receives the answer piece by piece. */
+  readonly onText?: ((text: string) => void) | undefined;
+}
+
+export class Service implements AsyncDisposable {
+  readonly #model: ReAtt;
+  readonly #index: TokenIndex;
+  readonly #queue: BatchQueue;
+  readonly collection: CollectionInfo;
+  #known: { readonly generation: number; readonly catalogue: Promise<Catalogue> } | undefined;
+  /** The last change of the index: one runs at a time. */
+  #change: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: ServiceOptions) {
+    this.#model = options.model;
+    this.#index = options.index;
+    this.collection = options.collection;
+    const limits = { waiting: options.queue, batch: QUESTIONS_PER_BATCH };
+    this.#queue = new BatchQueue(limits, options.onBatch);
+  }
+
+  /** Answers a question first, so that the first client does not wait for BM25. */
+  static async start(options: ServiceOptions): Promise<Service> {
+    await options.model.answer("Which passages are there?", options.index, { readTopK: 1 });
+    return new Service(options);
+  }
+
+  get waiting(): number {
+    return this.#queue.waiting;
+  }
+
+  get passageCount(): number {
+    return this.#index.passageCount;
+  }
+
+  get generation(): number {
+    return this.#index.generation;
+  }
+
+  /** @throws {InputError} if the index cannot be reached */
+  async checkReady(): Promise<void> {
+    await this.#index.refresh();
+  }
+
+  async retrieve(request: RetrieveRequest, { signal }: Call): Promise<Hit[]> {
+    const { question, id: _, ...options } = request;
+    this.#checkQuestion(question);
+    return this.#queue.submit({
+      group: `retrieve ${JSON.stringify(options)}`,
+      input: question,
+      signal,
+      work: (questions: readonly string[], { signal }) =>
+        hitLists(this.#model.retrieve(questions, this.#index, { ...options, signal })),
+    });
+  }
+
+  async answer(request: AnswerRequest, call: Call): Promise<Reply<Hit>> {
+    const { question, id: _, ...options } = request;
+    this.#checkQuestion(question);
+    return this.#queue.submit({
+      ...call,
+      group: `answer ${JSON.stringify(options)}`,
+      input: question,
+      work: (questions: readonly string[], context) =>
+        collect(this.#model.answer(questions, this.#index, { ...options, ...context })),
+    });
+  }
+
+  async read(request: ReadRequest, call: Call): Promise<Reply<Passage>> {
+    const { question, passages, id: _, ...options } = request;
+    this.#checkQuestion(question);
+    return this.#queue.submit({
+      ...call,
+      group: `read ${JSON.stringify(options)}`,
+      input: { question, passages },
+      work: (
+        inputs: readonly Pick<ReadRequest, "question" | "passages">[],
+        context: BatchContext,
+      ) =>
+        collect(
+          this.#model.read(
+            inputs.map(({ question }) => question),
+            inputs.map(({ passages }) => passages),
+            { ...options, ...context },
+          ),
+        ),
+    });
+  }
+
+  /** Says which tokens of passages match. @throws {ApiError} `not_found` for an unknown id */
+  async explain({ question, passages }: ExplainRequest, { signal }: Call): Promise<Explanation[]> {
+    this.#checkQuestion(question);
+    return this.#queue.submit({
+      group: "explain",
+      input: { question, passages },
+      signal,
+      work: async (
+        inputs: readonly Pick<ExplainRequest, "question" | "passages">[],
+        { signal },
+      ) => {
+        const all = [];
+        for (const input of inputs) all.push(await this.#explainEach(input, signal));
+        return all;
+      },
+    });
+  }
+
+  async #explainEach(
+    { question, passages }: Pick<ExplainRequest, "question" | "passages">,
+    signal: AbortSignal,
+  ): Promise<Explanation[]> {
+    const explanations = [];
+    for (const id of passages) {
+      signal.throwIfAborted();
+      if ((await this.#index.find(id)) === undefined) throw notFound();
+      explanations.push(await this.#model.explain(question, { id }, this.#index));
+    }
+    return explanations;
+  }
+
+  /**
+   * Adds passages, or replaces those with the same ids; of equal ids, the last one counts. Later
+   * requests see them.
+   *
+   * @throws {ApiError} `invalid_request` for a passage that the store of the index does not keep
+   */
+  async put(passages: readonly Passage[], { signal }: Call): Promise<{ passages: number }> {
+    if (isStoreAddress(this.#index.directory))
+      ofRequest(() => {
+        for (const passage of passages) checkStorable(passage, "passages");
+      });
+    const last = new Map(passages.map((passage) => [passage.id, passage]));
+    return this.#changeIndex(async (directory) => {
+      await (await this.#model.add([...last.values()], { directory, signal })).close();
+    });
+  }
+
+  /** Deletes a passage. @throws {ApiError} `not_found` if there is none with this id */
+  delete(id: string): Promise<{ passages: number }> {
+    return this.#changeIndex(async (directory) => {
+      if ((await deletePassages([id], { directory })) === 0) throw notFound();
+    });
+  }
+
+  /** The document or the passage of a name. @throws {ApiError} `not_found` */
+  get(request: GetRequest, { signal }: Call): Promise<Found> {
+    return this.#index.snapshot(async (generation) =>
+      getDocument(generation, await this.#catalogue(generation, signal), request, signal),
+    );
+  }
+
+  /** The documents whose paths match. */
+  multiGet(
+    request: MultiGetRequest,
+    { signal }: Call,
+  ): Promise<{ documents: Found[]; omitted: string[] }> {
+    return this.#index.snapshot(async (generation) =>
+      getDocuments(generation, await this.#catalogue(generation, signal), request, signal),
+    );
+  }
+
+  /** What the index has. */
+  status({ signal }: Call): Promise<Status> {
+    return this.#index.snapshot(async (generation) => {
+      const { paths, fields } = await this.#catalogue(generation, signal);
+      const changed = await changeTime(generation.directory);
+      const { title, description } = this.collection;
+      return {
+        title,
+        ...(description !== undefined && { description }),
+        passages: generation.passageCount,
+        documents: paths.length,
+        generation: generation.generation,
+        ...(changed && { changed }),
+        fields: fields.map(fieldToJson),
+      };
+    });
+  }
+
+  /** That of the generation, which is read once. */
+  async #catalogue(generation: IndexGeneration, signal: AbortSignal): Promise<Catalogue> {
+    if (this.#known?.generation !== generation.generation) {
+      const catalogue = readCatalogue(generation);
+      this.#known = { generation: generation.generation, catalogue };
+      catalogue.catch(() => {
+        this.#known = undefined;
+      });
+    }
+    const catalogue = await this.#known.catalogue;
+    signal.throwIfAborted();
+    return catalogue;
+  }
+
+  /** Waits for all requests. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#queue.idle();
+    await this.#change.catch(() => {});
+  }
+
+  /** One question that is too long would fail a batch. @throws {ApiError} `invalid_request` */
+  #checkQuestion(question: string): void {
+    ofRequest(() => retrievalQuestionIds(this.#model.tokenizer, question));
+  }
+
+  /** @throws {InputError} if another process changes the index */
+  #changeIndex(change: (directory: string) => Promise<void>): Promise<{ passages: number }> {
+    const { directory } = this.#index;
+    const done = this.#change
+      .catch(() => {})
+      .then(async () => {
+        await change(directory);
+        await this.#index.refresh();
+        return { passages: this.passageCount };
+      });
+    this.#change = done;
+    return done;
+  }
+}
+
+const notFound = (): ApiError => new ApiError("not_found", "there is no passage with this id");
+
+/** When the index in a folder was changed; a store does not tell. */
+async function changeTime(directory: string): Promise<string | undefined> {
+  if (isStoreAddress(directory)) return undefined;
+  return (await stat(manifestPath(directory))).mtime.toISOString();
+}
+
+async function collect<T>(results: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const result of results) all.push(result);
+  return all;
+}

@@ -1,0 +1,152 @@
+/**
+ * The model inputs of questions and passages, as text and as token ids.
+ *
+ * Source: the authors' release of ReAtt. Retrieval uses the question with a final `</s>`, reading
+ * uses it without. A passage always has a final `</s>`.
+ */
+
+import { InputError } from "../../io/errors.ts";
+import type { PassageInput } from "../passage.ts";
+import { readingForm } from "../reading-form.ts";
+import { type Span, spanInside } from "../span.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+/**
+ * Includes the prompt and `</s>`. The longest questions of BEIR, the arguments of ArguAna, are
+ * shorter.
+ */
+export const MAX_QUESTION_TOKENS = 512;
+/** Tokens that `cutForReading` always leaves for the passage. */
+const MIN_PASSAGE_TOKENS = 3;
+
+export function questionPrompt(question: string): string {
+  return `question: ${question}`;
+}
+
+/** Tables are labelled: see reading-form.ts. */
+export function passagePrompt(passage: Pick<PassageInput, "title" | "text">): string {
+  return promptOf(passage.title ?? "", readingForm(passage.text).text);
+}
+
+const promptOf = (title: string, text: string): string => `title: ${title} context: ${text}`;
+
+const TITLE_START = "title: ".length;
+
+/** Characters of a field of a passage. */
+export interface FieldSpan {
+  readonly field: "title" | "text";
+  readonly span: Span;
+}
+
+/**
+ * Tells where characters of the prompt of a passage stand in its title or its text. Of characters
+ * that reach beyond the field, the part inside of it; undefined for others.
+ *
+ * @param withNames whether a name of a column that was added to a row stands above its column
+ */
+export function placesInPrompt(
+  { title = "", text }: Pick<PassageInput, "title" | "text">,
+  withNames = false,
+): (inPrompt: Span) => FieldSpan | undefined {
+  const labelled = readingForm(text);
+  const origin = withNames ? labelled.named : labelled.origin;
+  const textStart = promptOf(title, "").length;
+  return (inPrompt) => {
+    const own = spanInside(inPrompt, textStart, labelled.text.length);
+    const span = own && spanInOrigin(own, origin);
+    if (span) return { field: "text", span };
+    const inTitle = own ? undefined : spanInside(inPrompt, TITLE_START, title.length);
+    return inTitle && { field: "title", span: inTitle };
+  };
+}
+
+function spanInOrigin({ start, end }: Span, origin: Int32Array | undefined): Span | undefined {
+  if (!origin) return { start, end };
+  const given = origin.subarray(start, end);
+  const first = given.find((at) => at >= 0);
+  return first === undefined
+    ? undefined
+    : { start: first, end: given.findLast((at) => at >= 0)! + 1 };
+}
+
+/**
+ * The token ids of a question for retrieval, with a final `</s>`.
+ *
+ * @throws {InputError} if the question is empty or has more than {@link MAX_QUESTION_TOKENS}
+ * tokens.
+ */
+export function retrievalQuestionIds(tokenizer: Tokenizer, question: string): number[] {
+  if (tokenizer.encode(question, 1).length === 0) {
+    throw new InputError({
+      where: "question",
+      expected: "a question",
+      got: "no text",
+      remedy: "write one",
+    });
+  }
+  const prompt = questionPrompt(question);
+  const ids = [...tokenizer.encode(prompt, MAX_QUESTION_TOKENS), tokenizer.eosId];
+  if (ids.length > MAX_QUESTION_TOKENS) {
+    throw new InputError({
+      where: `question "${question.slice(0, 40)}…"`,
+      expected: `at most ${MAX_QUESTION_TOKENS} tokens`,
+      got: `more in ${question.length} characters`,
+      remedy: "ask a shorter one",
+    });
+  }
+  return ids;
+}
+
+/** The token ids of a question for reading: the ids for retrieval without the final `</s>`. */
+export function readingQuestionIds(retrievalIds: readonly number[]): number[] {
+  return retrievalIds.slice(0, -1);
+}
+
+/**
+ * The token ids of a passage for indexing and reading, cut to `maxTokens` including the final
+ * `</s>`.
+ */
+export function passageIds(
+  tokenizer: Tokenizer,
+  passage: Pick<PassageInput, "title" | "text">,
+  maxTokens: number,
+): number[] {
+  const ids = tokenizer.encode(passagePrompt(passage), maxTokens);
+  return truncatePassage([...ids, tokenizer.eosId], maxTokens);
+}
+
+/** The number of a passage's tokens that `passageIds` cuts off. */
+export const tokensOver = (
+  tokenizer: Tokenizer,
+  passage: Pick<PassageInput, "title" | "text">,
+  maxTokens: number,
+): number => Math.max(0, tokenizer.encode(passagePrompt(passage)).length + 1 - maxTokens);
+
+/**
+ * Cuts question and passage to `maxInputTokens` together, as the authors' release does: the
+ * question to `maxInputTokens - 3`, then the passage to the remaining length. The passage keeps its
+ * final `</s>`.
+ *
+ * @throws {InputError} if there is no room for a question.
+ */
+export function cutForReading(
+  question: readonly number[],
+  passage: readonly number[],
+  maxInputTokens: number,
+): { question: number[]; passage: number[] } {
+  if (maxInputTokens <= MIN_PASSAGE_TOKENS) {
+    throw new InputError({
+      where: "maxInputTokens",
+      expected: `more than ${MIN_PASSAGE_TOKENS}`,
+      got: `${maxInputTokens}`,
+      remedy: "leave room for a question and a passage",
+    });
+  }
+  const kept = question.slice(0, maxInputTokens - MIN_PASSAGE_TOKENS);
+  return { question: kept, passage: truncatePassage(passage, maxInputTokens - kept.length) };
+}
+
+/** Cuts to `maxTokens` ids: the first `maxTokens - 1` and the final `</s>`. */
+function truncatePassage(ids: readonly number[], maxTokens: number): number[] {
+  return ids.length <= maxTokens ? [...ids] : [...ids.slice(0, maxTokens - 1), ids.at(-1)!];
+}

@@ -1,0 +1,89 @@
+import fc from "fast-check";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { formatHits, formatReply, snippet } from "../../../src/cli/output/human.ts";
+
+const passage = {
+  id: "p1",
+  title: "Lions",
+  text: "The lion is a large cat.\nIt lives in Africa.",
+  score: 1.25,
+};
+
+test("an answer is shown with its evidence, the span marked, and times", () => {
+  const reply = {
+    answer: "Africa",
+    tokenIds: [1],
+    confidence: 0.5,
+    abstained: false,
+    passages: [
+      { ...passage, attention: 0.75, span: { start: 37, end: 43 } },
+      { id: "p2", title: "", text: "No.", score: 0.5, attention: 0.25 },
+      { id: "p3", title: "", text: "Not read.", score: 0.4, attention: 0 },
+    ],
+    times: { retrieve: 12.3, read: 45.6 },
+  };
+  const expected = `Where do lions live?
+[Africa] (confidence 50 %)
+   1. Lions (p1): score 1.250, attention 75 %
+      The lion is a large cat. It lives in [Africa].
+   2. p2: score 0.500, attention 25 %
+      No.
+   3. p3: score 0.400
+      Not read.
+retrieve 12 ms, read 46 ms
+`;
+  assert.is(formatReply("Where do lions live?", reply, false), expected);
+  assert.is(
+    formatReply("Where do lions live?", reply, true),
+    expected.replaceAll("[Africa]", "\x1b[1mAfrica\x1b[22m"),
+  );
+  assert.match(
+    formatReply("?", { ...reply, answer: "", abstained: true }, false),
+    "\nno answer (confidence 50 %)\n",
+  );
+});
+
+test("passages found are numbered and on one line each", () => {
+  assert.is(
+    formatHits("lions?", [passage]),
+    "lions?\n   1. 1.250  Lions (p1)\n      The lion is a large cat. It lives in Africa.\n",
+  );
+});
+
+test("a text cannot steer the terminal", () => {
+  const steering = "a\x1b[2Jb\rc\u009b1m\u0007";
+  const shown = formatHits(steering, [{ id: steering, title: steering, text: steering, score: 1 }]);
+  assert.not.match(shown.replaceAll("\n", ""), /\p{Cc}/u);
+});
+
+test("an snippet is short, and has the span where it stands", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "bc ", " ", "word "), maxLength: 400 });
+  fc.assert(
+    fc.property(text, fc.nat(), fc.nat(300), (value, first, length) => {
+      const start = first % (value.length + 1);
+      const end = Math.min(value.length, start + length);
+      const shown = snippet(value, { start, end }, false);
+      assert.ok(shown.length <= Math.max(240, end - start) + "[…]…".length);
+      assert.ok(shown.includes(`[${value.slice(start, end).replace(/\s+/g, " ")}]`));
+      const [before = "", after = ""] = [
+        shown.slice(0, shown.indexOf("[")),
+        shown.slice(shown.indexOf("]") + 1),
+      ];
+      const flat = (part: string) => part.replace(/\s+/g, " ");
+      assert.ok(flat(value.slice(0, start)).endsWith(before.replace("…", "")));
+      assert.ok(flat(value.slice(end)).startsWith(after.replace("…", "")));
+    }),
+  );
+  assert.is(snippet("x".repeat(500), undefined, false), `${"x".repeat(240)}…`);
+});
+
+test("a snippet of a table shows its rows without the line of hyphens", () => {
+  const table = "Prices:\nItem | Price\n--- | ---\nTea | 2 EUR\nMilk | 1 EUR";
+  const start = table.indexOf("2 EUR");
+  const shown = snippet(table, { start, end: start + 5 }, false);
+  assert.is(shown, "Prices: Item | Price Tea | [2 EUR] Milk | 1 EUR");
+  assert.is(snippet("Use a --- b | c --- d", undefined, false), "Use a --- b | c --- d");
+});
+
+test.run();
