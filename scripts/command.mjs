@@ -3,4 +3,4 @@
 import module from "node:module";
 
 module.enableCompileCache?.();
-await import("../bundle/main.js");
+await import("../bundle/cli-main.js");

@@ -1,49 +1,13 @@
 /**
- * The public API of `reatt`. Training and adaptation are in `reatt/training`.
+ * The public API of `reatt`. Evaluation is in `reatt/evaluation`, documents and readers of your own
+ * in `reatt/documents`, training and adaptation in `reatt/training`.
  *
  * @module reatt
  */
 
 export type { Source } from "./decoder/source.ts";
-export {
-  type ReadDocumentsOptions,
-  readDocuments,
-  type SkippedFile,
-} from "./documents/read-documents.ts";
+export type { ReadDocumentsOptions, SkippedFile } from "./documents/read-documents.ts";
 export type { StoredStates } from "./encoder/state-cache.ts";
-export { exactMatch, f1 } from "./evaluation/answers.ts";
-export {
-  type AnswerOutcome,
-  crossValidatedConfidence,
-  fitCalibration,
-  thresholdFor,
-} from "./evaluation/calibration.ts";
-export {
-  type CalibrationReport,
-  type CoveragePoint,
-  calibrationReport,
-  type RatedAnswer,
-} from "./evaluation/calibration-report.ts";
-export type { Measures } from "./evaluation/measures.ts";
-export {
-  type AnswerEvaluation,
-  evaluateAnswers,
-  type Prediction,
-  readPredictions,
-} from "./evaluation/predictions.ts";
-export {
-  evaluateRun,
-  type Qrels,
-  type RankingEvaluation,
-  type RetrievalRun,
-  type RunOptions,
-} from "./evaluation/ranking.ts";
-export {
-  type FoundPassageOutcome,
-  fitScoreCalibration,
-} from "./evaluation/score-calibration.ts";
-export { readQrels, readRun } from "./evaluation/trec.ts";
-export { evaluateUtility, type UtilityEvaluation } from "./evaluation/utility.ts";
 export type { DownloadProgress } from "./hub/download.ts";
 export type { ErrorCode } from "./io/error-codes.ts";
 export { InputError, type Problem } from "./io/errors.ts";
@@ -64,8 +28,8 @@ export type {
 export { type ConvertOptions, convertModel } from "./model/convert.ts";
 export type { HybridScale, ScoreCalibration, ScoreCurve } from "./model/score-calibration.ts";
 export type { Stack } from "./model/stack.ts";
-export { type FittedCalibrations, storeCalibration } from "./model/store-calibration.ts";
 export type { PruningRule, TokenPruning } from "./model/token-pruning.ts";
+export { readDocuments } from "./reatt/documents.ts";
 export {
   type AddOptions,
   type AnswerOptions,

@@ -10,18 +10,24 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
-  calibratedConfidence,
   calibrationReport,
-  compactIndex,
-  convertModel,
   crossValidatedConfidence,
-  deletePassages,
   evaluateAnswers,
   evaluateRun,
   exactMatch,
   f1,
   fitCalibration,
   fitScoreCalibration,
+  readPredictions,
+  readQrels,
+  readRun,
+  storeCalibration,
+} from "../src/evaluation/index.ts";
+import {
+  calibratedConfidence,
+  compactIndex,
+  convertModel,
+  deletePassages,
   InputError,
   indexInfo,
   mergeShards,
@@ -30,11 +36,7 @@ import {
   ReAtt,
   readDocuments,
   readPassages,
-  readPredictions,
-  readQrels,
   readQuestions,
-  readRun,
-  storeCalibration,
   verifyIndex,
 } from "../src/index.ts";
 import { adapt } from "../src/training/adapt.ts";

@@ -10,13 +10,8 @@ import * as assert from "uvu/assert";
 import { COPY_EPSILON } from "../src/decoder/copying.ts";
 import { openReaderSession, type ReaderSession } from "../src/decoder/reader-session.ts";
 import { encodeSequences, openRetrieverSession } from "../src/encoder/retriever-session.ts";
-import {
-  convertModel,
-  evaluateUtility,
-  type Passage,
-  ReAtt,
-  storeCalibration,
-} from "../src/index.ts";
+import { evaluateUtility, storeCalibration } from "../src/evaluation/index.ts";
+import { convertModel, type Passage, ReAtt } from "../src/index.ts";
 import { readConfig, writeConfig } from "../src/model/config-file.ts";
 import { loadWeights } from "../src/model/load-weights.ts";
 import {

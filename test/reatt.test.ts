@@ -4,6 +4,7 @@ import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { storeCalibration } from "../src/evaluation/index.ts";
 import {
   type AnswerOptions,
   compactIndex,
@@ -18,7 +19,6 @@ import {
   type ReadOptions,
   type Reply,
   type RetrieveOptions,
-  storeCalibration,
   type TokenIndex,
   verifyIndex,
 } from "../src/index.ts";

@@ -3,7 +3,8 @@
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { InputError, ReAtt, storeCalibration } from "../src/index.ts";
+import { storeCalibration } from "../src/evaluation/index.ts";
+import { InputError, ReAtt } from "../src/index.ts";
 import { windowsOf } from "../src/text/tokens/windows.ts";
 import { calibrationOf } from "./support/calibration.ts";
 import { tinyConfig } from "./support/tiny-model.ts";

@@ -16,11 +16,12 @@ import {
   readingQuestionIds,
   tokensOver,
 } from "../text/tokens/prompts.ts";
-import { type TokenPlace, tokenPlaces } from "../text/tokens/token-places.ts";
+import type { TokenPlace } from "../text/tokens/token-places.ts";
 import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import { trimQuotation } from "../text/trim-quotation.ts";
 import { answerSignals, type Match } from "./answer-signals.ts";
 import { logPriorsOf, type MarginalInput, type MarginalReading, readMarginal } from "./marginal.ts";
+import type { PlaceCache } from "./place-cache.ts";
 import { bestPlace, type Place } from "./quotation.ts";
 import {
   type Reading,
@@ -140,6 +141,7 @@ export interface TokenizedQuestion {
 /** What answers questions from passages. */
 export interface AnsweringModel extends ReadingModel {
   readonly tokenizer: Tokenizer;
+  readonly places: PlaceCache;
   /** r(x, z): the retrieval scores of passages, with float32 keys. */
   scorePassages(
     question: TokenizedQuestion,
@@ -166,7 +168,7 @@ export async function answerFromPassages<P extends PassageInput>(
   const passages = found.map((own) => own.passages.map(({ passage }) => passage));
   if (options.reader === "marginal") return readEach(model, questions, passages, windows, options);
   const inputs = questions.map((question, i) => ({
-    ...readingInput(model.tokenizer, question, windows[i]!, options),
+    ...placed(model, readingInput(model.tokenizer, question, windows[i]!, options)),
     relevances: relevancesOf(model.config, windows[i]!.windows),
   }));
   // Below a threshold there is no answer, which is known at its end.
@@ -237,7 +239,7 @@ async function readEach<P extends PassageInput>(
     const scores = await model.scorePassages(question, scored, options);
     const logPriors = logPriorsOf(scores, model.config.retrievalScale);
     const read = readingInput(model.tokenizer, question, { windows: all, unread }, options);
-    inputs.push({ ...read, logPriors });
+    inputs.push({ ...placed(model, read), logPriors });
   }
   const readings = await readMarginal(model, inputs, readingOptions(model, options));
   return readings.map((reading, i) => {
@@ -263,14 +265,26 @@ function checkAnyPassage({ text }: TokenizedQuestion, passages: readonly unknown
   });
 }
 
-/** A question and windows of its passages, as the decoder reads and quotes them. */
-interface PlacedInput extends ReadingInput {
+/** A question and windows of its passages, as the decoder reads them. */
+interface WindowInput extends ReadingInput {
   readonly windows: readonly ReadWindow[];
   /** The number of tokens of each passage that are not read. */
   readonly unread: readonly number[];
+}
+
+/** The same, as the decoder quotes them. */
+interface PlacedInput extends WindowInput {
   /** For each window, where its tokens stand in it. */
   readonly quotable: readonly (readonly (TokenPlace | undefined)[])[];
 }
+
+const placed = (
+  { tokenizer, places }: Pick<AnsweringModel, "tokenizer" | "places">,
+  input: WindowInput,
+): PlacedInput => ({
+  ...input,
+  quotable: input.passages.map((ids, i) => places.of(tokenizer, input.windows[i]!.passage, ids)),
+});
 
 /** The tokens of a question and of windows of its passages, cut to the limits of `options`. */
 export function readingInput(
@@ -281,7 +295,7 @@ export function readingInput(
     maxPassageTokens,
     maxInputTokens,
   }: Pick<ResolvedReadOptions, "maxPassageTokens" | "maxInputTokens">,
-): PlacedInput {
+): WindowInput {
   const whole = readingQuestionIds(question.ids);
   const cut = windows.map(({ passage }) => {
     const ids = passageIds(tokenizer, passage, maxPassageTokens);
@@ -301,7 +315,6 @@ export function readingInput(
     passages,
     windows,
     unread: counts,
-    quotable: passages.map((own, i) => tokenPlaces(tokenizer, windows[i]!.passage, own)),
     stored: windows.map(({ states }) => states),
   };
 }

@@ -84,7 +84,8 @@ export interface ResolvedReadOptions extends Resolved<typeof OPTIONS> {}
  *
  * @example
  * ```ts
- * import { ReAtt, readDocuments } from "reatt";
+ * import { ReAtt } from "reatt";
+ * import { readDocuments } from "reatt/documents";
  *
  * await using model = await ReAtt.load("models/reatt-mini");
  * const { tokenizer } = model; // counts tokens, so that no passage is too long

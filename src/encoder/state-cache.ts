@@ -3,6 +3,8 @@
  * alone (ReAtt, section 2.2), so a passage that several questions find needs them once.
  */
 
+import { Recent } from "../math/recent.ts";
+
 /** A passage of 200 tokens has 0.2 MB with 288 dimensions, and 0.8 MB with 1,024. */
 const CACHE_BYTES = 128 * 2 ** 20;
 
@@ -31,21 +33,18 @@ export interface StoredStates {
   unpack(): Float32Array;
 }
 
-/** The least recently used states leave first. */
+/** The states that were used last. */
 export class StateCache {
-  readonly #limit: number;
-  /** In the order of their last use. */
-  readonly #states = new Map<string, Float32Array>();
-  #bytes = 0;
+  readonly #states: Recent<Float32Array>;
 
   /** @param limit bytes of all states together */
   constructor(limit: number = CACHE_BYTES) {
-    this.#limit = limit;
+    this.#states = new Recent(limit, ({ byteLength }) => byteLength);
   }
 
   /** Bytes of the states that are held. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#states.bytes;
   }
 
   /**
@@ -69,23 +68,8 @@ export class StateCache {
     let next = 0;
     return keys.map((key, i) => {
       const states = found[i] ?? encoded[next++]!;
-      this.#hold(key, states);
+      this.#states.set(key, states);
       return states;
     });
-  }
-
-  #hold(key: string, states: Float32Array): void {
-    this.#remove(key);
-    this.#states.set(key, states);
-    this.#bytes += states.byteLength;
-    for (const oldest of this.#states.keys()) {
-      if (this.#bytes <= this.#limit) break;
-      this.#remove(oldest);
-    }
-  }
-
-  #remove(key: string): void {
-    this.#bytes -= this.#states.get(key)?.byteLength ?? 0;
-    this.#states.delete(key);
   }
 }

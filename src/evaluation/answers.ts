@@ -31,7 +31,7 @@ export function normalizeAnswer(answer: string): string {
  *
  * @example
  * ```ts
- * import { exactMatch } from "reatt";
+ * import { exactMatch } from "reatt/evaluation";
  *
  * console.log(exactMatch("The Rhine.", ["rhine"])); // true
  * ```
@@ -54,7 +54,7 @@ export function exactMatch(answer: string, accepted: readonly string[]): boolean
  *
  * @example
  * ```ts
- * import { f1 } from "reatt";
+ * import { f1 } from "reatt/evaluation";
  *
  * console.log(f1("the river Rhine", ["Rhine"])); // 0.666...
  * ```

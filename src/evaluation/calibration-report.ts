@@ -79,7 +79,7 @@ const TARGET_ACCURACY = 0.8;
  *
  * @example
  * ```ts
- * import { calibrationReport } from "reatt";
+ * import { calibrationReport } from "reatt/evaluation";
  *
  * const { ece, auroc, coverageAt80 } = calibrationReport([
  *   { confidence: 0.9, correct: true },

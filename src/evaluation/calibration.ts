@@ -65,7 +65,7 @@ const FOLDS = 10;
  *
  * @example
  * ```ts
- * import { type AnswerOutcome, fitCalibration } from "reatt";
+ * import { type AnswerOutcome, fitCalibration } from "reatt/evaluation";
  *
  * // From replies: { signals: reply.signals, correct: whether reply.answer is right }
  * const outcomes = Array.from({ length: 100 }, (_, i): AnswerOutcome => {
@@ -93,7 +93,7 @@ export function fitCalibration(outcomes: readonly AnswerOutcome[]): AnswerCalibr
  *
  * @example
  * ```ts
- * import { type AnswerOutcome, crossValidatedConfidence } from "reatt";
+ * import { type AnswerOutcome, crossValidatedConfidence } from "reatt/evaluation";
  *
  * const outcomes = Array.from({ length: 100 }, (_, i): AnswerOutcome => {
  *   const likelihood = -(i % 50) / 25;
@@ -157,7 +157,7 @@ function scaleOf(
  * @param answers confidences that were not fitted on the same answers
  * @example
  * ```ts
- * import { thresholdFor } from "reatt";
+ * import { thresholdFor } from "reatt/evaluation";
  *
  * const answers = [0.1, 0.4, 0.8].map((confidence) => ({ confidence, correct: confidence > 0.2 }));
  * console.log(thresholdFor(answers)); // 0.4

@@ -82,7 +82,7 @@ const predictionLine = z.object(
  * import { mkdtemp, writeFile } from "node:fs/promises";
  * import { tmpdir } from "node:os";
  * import { join } from "node:path";
- * import { readPredictions } from "reatt";
+ * import { readPredictions } from "reatt/evaluation";
  *
  * const file = join(await mkdtemp(join(tmpdir(), "reatt-")), "answers.jsonl");
  * await writeFile(file, '{"id":"q1","answer":"Goethe","passages":[{"text":"By Goethe."}]}\n');
@@ -121,7 +121,7 @@ export async function readPredictions(file: string): Promise<Map<string, Predict
  *
  * @example
  * ```ts
- * import { evaluateAnswers } from "reatt";
+ * import { evaluateAnswers } from "reatt/evaluation";
  *
  * const predictions = new Map([["q1", { answer: "Goethe", passages: ["Goethe wrote Faust."] }]]);
  * const questions = [{ id: "q1", question: "Who wrote Faust?", answers: ["Goethe"] }];

@@ -69,7 +69,7 @@ export interface RankingEvaluation {
  *
  * @example
  * ```ts
- * import { evaluateRun } from "reatt";
+ * import { evaluateRun } from "reatt/evaluation";
  *
  * const qrels = new Map([["q1", new Map([["a", 1]])]]);
  * const run = new Map([["q1", [{ id: "b", score: 2 }, { id: "a", score: 1 }]]]);

@@ -55,7 +55,7 @@ const PENALTY = 0.1;
  *
  * @example
  * ```ts
- * import { fitScoreCalibration } from "reatt";
+ * import { fitScoreCalibration } from "reatt/evaluation";
  *
  * // From hits of retrieve with the option explain: { ...hit.scores, relevant: ... }
  * const questions = Array.from({ length: 20 }, (_, i) => [

@@ -26,7 +26,7 @@ const RUN_COLUMNS = '"query Q0 passage rank score tag"';
  * import { mkdtemp, writeFile } from "node:fs/promises";
  * import { tmpdir } from "node:os";
  * import { join } from "node:path";
- * import { readQrels } from "reatt";
+ * import { readQrels } from "reatt/evaluation";
  *
  * const file = join(await mkdtemp(join(tmpdir(), "reatt-")), "qrels.tsv");
  * await writeFile(file, "query-id\tcorpus-id\tscore\nq1\ta\t1\n");
@@ -89,7 +89,7 @@ function addLabel(
  * import { mkdtemp, writeFile } from "node:fs/promises";
  * import { tmpdir } from "node:os";
  * import { join } from "node:path";
- * import { readRun } from "reatt";
+ * import { readRun } from "reatt/evaluation";
  *
  * const file = join(await mkdtemp(join(tmpdir(), "reatt-")), "run.trec");
  * await writeFile(file, "q1 Q0 a 1 0.5 reatt\n");

@@ -28,7 +28,7 @@ const utilityLists = z.array(
  *
  * @example
  * ```ts
- * import { evaluateUtility } from "reatt";
+ * import { evaluateUtility } from "reatt/evaluation";
  *
  * const { byRank, helped } = evaluateUtility([[2, -1], [-1]]);
  * console.log(byRank, helped); // [ 0.5, -1 ] 0.5

@@ -159,7 +159,8 @@ export function standardised(
  *
  * @example
  * ```ts
- * import { calibratedConfidence, fitCalibration } from "reatt";
+ * import { calibratedConfidence } from "reatt";
+ * import { fitCalibration } from "reatt/evaluation";
  *
  * const signals = { likelihood: -0.5, margin: 0.3, attention: 0.4, length: 1, quoted: 1 };
  * const outcomes = Array.from({ length: 40 }, (_, i) => {

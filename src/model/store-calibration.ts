@@ -42,7 +42,7 @@ export interface FittedCalibrations {
  * import { mkdtempSync } from "node:fs";
  * import { tmpdir } from "node:os";
  * import { join } from "node:path";
- * import { storeCalibration } from "reatt";
+ * import { storeCalibration } from "reatt/evaluation";
  *
  * const out = join(mkdtempSync(join(tmpdir(), "reatt-")), "calibrated");
  * const none = { weight: 0, curvature: 0, mean: 0, deviation: 1 };

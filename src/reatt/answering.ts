@@ -202,13 +202,14 @@ const evidenceOf = <P extends PassageInput>(
 ): Evidence<P>[] => passages.map((passage, i) => read[i] ?? { ...passage, attention: 0 });
 
 async function answeringModel(model: LoadedModel): Promise<AnsweringModel> {
-  const { config, tokenizer, states } = model;
+  const { config, tokenizer, states, places } = model;
   return {
     config,
     tokenizer,
     encoder: model.retriever.encoder,
     reader: await model.reader(),
     states,
+    places,
     scorePassages: (question, passages, options) =>
       scorePassages(model, question, passages, options),
   };

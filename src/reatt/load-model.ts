@@ -1,6 +1,7 @@
 /** Loads a model: finds its folder, reads configuration and tokenizer, opens the retriever. */
 
 import { join } from "node:path";
+import { PlaceCache } from "../decoder/place-cache.ts";
 import { openReaderSession, type ReaderSession } from "../decoder/reader-session.ts";
 import { openRetriever } from "../encoder/open-retriever.ts";
 import { StateCache } from "../encoder/state-cache.ts";
@@ -43,6 +44,7 @@ export async function loadModel(
     searching: { fingerprint, pooling, statesFingerprint: statesFingerprint(config, fingerprint) },
     reader: reader.get,
     states: new StateCache(),
+    places: new PlaceCache(),
     lifetime: new Lifetime(`the model ${folder}`, "load it again"),
     async [Symbol.asyncDispose]() {
       await Promise.all([retriever[Symbol.asyncDispose](), reader.close()]);

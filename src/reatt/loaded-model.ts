@@ -1,6 +1,7 @@
 /** A model in memory, and what indexing, retrieving and reading share. */
 
 import type { TokenizedQuestion } from "../decoder/answers.ts";
+import type { PlaceCache } from "../decoder/place-cache.ts";
 import type { ReaderSession } from "../decoder/reader-session.ts";
 import type { Retriever } from "../encoder/open-retriever.ts";
 import { encodePassageKeys, type PassageKeyModel } from "../encoder/passage-keys.ts";
@@ -28,6 +29,8 @@ export interface LoadedModel extends AsyncDisposable {
   reader(): Promise<ReaderSession>;
   /** The states of passages that several questions find. */
   readonly states: StateCache;
+  /** Where the tokens of such passages stand. */
+  readonly places: PlaceCache;
   readonly lifetime: Lifetime;
 }
 

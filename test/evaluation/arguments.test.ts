@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
-  calibratedConfidence,
   calibrationReport,
   crossValidatedConfidence,
   evaluateAnswers,
@@ -14,12 +13,12 @@ import {
   exactMatch,
   f1,
   fitCalibration,
-  InputError,
   readPredictions,
   readQrels,
   readRun,
   storeCalibration,
-} from "../../src/index.ts";
+} from "../../src/evaluation/index.ts";
+import { calibratedConfidence, InputError } from "../../src/index.ts";
 import { calibrationOf } from "../support/calibration.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "reatt-arguments-"));

@@ -6,12 +6,37 @@
  * encoded by itself; its tokens divide the normalised characters of the word among them.
  */
 
+import { Recent } from "../../math/recent.ts";
 import { type Rewritten, rewrite, uncasedForm, visible } from "../normal-form.ts";
 import type { Span } from "../span.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** As in text-parts.ts: the tokens on both sides are independent of each other. */
 const WORD_START = / (?=[\p{L}\p{N}])/gu;
+
+/** The tokens of a word, and the characters of the word that each comes from. */
+interface Word {
+  readonly ids: readonly number[];
+  readonly spans: readonly Span[];
+}
+
+/** About 60,000 words. The text of a passage repeats words, and passages repeat them. */
+const WORD_BYTES = 2 ** 24;
+/** Of a word; each of its tokens takes as much again. */
+const BYTES = 90;
+const words = new WeakMap<Tokenizer, Recent<Word>>();
+
+function wordOf(tokenizer: Tokenizer, word: string): Word {
+  let known = words.get(tokenizer);
+  if (!known) {
+    known = new Recent(WORD_BYTES, ({ ids }, { length }) => BYTES * (1 + ids.length) + 2 * length);
+    words.set(tokenizer, known);
+  }
+  return known.of(word, () => {
+    const ids = tokenizer.encode(word);
+    return { ids, spans: spansInWord(tokenizer, word, ids) };
+  });
+}
 
 /**
  * The characters of `text` that each of `ids` comes from; undefined if that cannot be told. `ids`
@@ -26,11 +51,11 @@ export function tokenSpans(
   const spans: (Span | undefined)[] = [];
   for (const word of wordsOf(text)) {
     if (spans.length >= ids.length) break;
-    const own = tokenizer.encode(text.slice(word.start, word.end));
+    const own = wordOf(tokenizer, text.slice(word.start, word.end));
     const from = spans.length;
-    const isSame = own.every((id, i) => from + i >= ids.length || ids[from + i] === id);
+    const isSame = own.ids.every((id, i) => from + i >= ids.length || ids[from + i] === id);
     if (!isSame) break; // a tie of two segmentations, which rounding decides
-    for (const { start, end } of spansInWord(tokenizer, text.slice(word.start, word.end), own))
+    for (const { start, end } of own.spans)
       spans.push({ start: word.start + start, end: word.start + end });
   }
   return ids.map((_, i) => spans[i]);

@@ -7,7 +7,7 @@
  * on each side of a sentinel is encoded separately, so white space beside a sentinel has no effect.
  */
 
-import { SentencePieceProcessor } from "sentencepiece-js";
+import type { SentencePieceProcessor } from "sentencepiece-js";
 import { addressSpaceErrorFrom } from "../../io/address-space.ts";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
@@ -197,6 +197,8 @@ async function readPieces(file: string): Promise<string[]> {
 type Processor = Pick<SentencePieceProcessor, "encodeIds" | "decodeIds">;
 
 async function loadProcessor(file: string): Promise<Processor> {
+  // A megabyte of WebAssembly, which a program that only imports reatt does not need.
+  const { SentencePieceProcessor } = await import("sentencepiece-js");
   const processor = new SentencePieceProcessor();
   try {
     await processor.load(file);
