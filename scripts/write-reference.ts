@@ -1,9 +1,10 @@
 /**
- * Writes the tables of the guides that come from the code: `tsx scripts/write-reference.ts [--check]`.
+ * Writes the tables of the guides that come from the code:
+ * `tsx scripts/write-reference.ts [--check]`.
  *
  * A table stands in a file of `docs` between `<!-- generated: NAME -->` and `<!-- /generated -->`.
- * With `--check`, nothing is written, and a table that differs from the code fails. A name that is
- * unknown, and a table that no guide shows, fail in any case. The last line is `N passed, N failed`;
+ * With `--check`, nothing is written, and a table that differs from the code fails. An unknown
+ * name, and a table that no guide shows, fail in any case. The last line is `N passed, N failed`;
  * each table counts once.
  */
 
