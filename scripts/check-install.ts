@@ -46,6 +46,15 @@ await check("optional packages are not installed", () => {
   for (const name of ["faiss-node", "@tensorflow/tfjs-node-gpu", "@langchain/core", "ai"])
     if (existsSync(join(project, "node_modules", name))) throw new Error(`${name} is there`);
 });
+await check("links of packed documents lead to packed files", () => {
+  const packed = join(project, "node_modules", "reatt");
+  const pages = readdirSync(packed, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md") && !name.includes("node_modules"))
+    .map((name) => join(packed, name));
+  const argv = ["--import", "tsx", "scripts/check-links.ts", ...pages];
+  const { status, stdout } = spawnSync(process.execPath, argv, { encoding: "utf8" });
+  if (status !== 0) throw new Error(stdout);
+});
 await check("the command runs", () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   const printed = run("npx", "reatt", "--version").trim();

@@ -1,5 +1,5 @@
 /**
- * The public class: one T5 model that indexes, retrieves and reads.
+ * The public class: one encoder-decoder that indexes, retrieves and reads.
  *
  * Source: Jiang et al. 2022, Retrieval as Attention: End-to-end Learning of Retrieval and Reading
  * within a Single Transformer ("ReAtt").

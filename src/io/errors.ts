@@ -2,7 +2,7 @@
  * Errors that report bad input to the user. Any other error that reatt throws is a defect of reatt.
  */
 
-import { ERROR_STATUSES, type ErrorCode } from "./error-codes.ts";
+import { type ErrorCode, INPUT_ERRORS } from "./error-codes.ts";
 
 /** The parts of an error message: `where: expected ..., got ...; remedy`. */
 export interface Problem {
@@ -67,7 +67,7 @@ export class InputError extends Error implements Required<Problem> {
 
   /** The status of a reply over HTTP, such as 400 or 507. `docs/ERRORS.md` has a table. */
   get status(): number {
-    return ERROR_STATUSES[this.code];
+    return INPUT_ERRORS[this.code].status;
   }
 
   /**
@@ -109,10 +109,10 @@ function codeOf(cause: unknown): ErrorCode {
 /** @throws {InputError} unless all parts are text and the code is known */
 function checkProblem(given: Problem): void {
   const parts = (given ?? {}) as Partial<Problem>;
-  if (parts.code !== undefined && !Object.hasOwn(ERROR_STATUSES, parts.code))
+  if (parts.code !== undefined && !Object.hasOwn(INPUT_ERRORS, parts.code))
     throw new InputError({
       where: "new InputError",
-      expected: `a code among ${Object.keys(ERROR_STATUSES).join(", ")}`,
+      expected: `a code among ${Object.keys(INPUT_ERRORS).join(", ")}`,
       got: String(parts.code),
       remedy: "leave it out",
     });

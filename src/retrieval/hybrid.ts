@@ -8,7 +8,7 @@
  * score (search/rescore.ts). A development set chooses lambda.
  *
  * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 5, without |q|. Both scores are
- * means here, so one lambda serves short and long questions (docs/experiments/index-quality.md).
+ * means here, so one lambda serves short and long questions (docs/experiments/hybrid-search.md).
  */
 
 import { InputError } from "../io/errors.ts";

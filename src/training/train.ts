@@ -46,7 +46,7 @@ import { runTraining } from "./run/run-training.ts";
  * const run = train({
  *   model: "models/reatt-mini",
  *   corpus: "data/squad/corpus.jsonl",
- *   data: "data/squad/train.jsonl",
+ *   data: "questions.jsonl",
  *   out: "runs/squad",
  *   steps: 100,
  * });

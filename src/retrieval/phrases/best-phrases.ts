@@ -8,7 +8,7 @@
 import type { Span } from "../../text/span.ts";
 import type { TokenPlace } from "../../text/tokens/token-places.ts";
 
-/** The longest phrase, in words divided by white space. Source: DensePhrases, section 3.1 (L). */
+/** The longest phrase, in words divided by white space. Source: DensePhrases, section 2 (L). */
 const MAX_PHRASE_WORDS = 20;
 
 /** A phrase of a passage. */

@@ -97,7 +97,7 @@ export interface PhraseTrainingResult {
  *
  * const run = trainPhrases({
  *   index: "index",
- *   data: "data/squad/train.jsonl",
+ *   data: "questions.jsonl",
  *   out: "runs/phrases",
  * });
  * for (let next = await run.next(); ; next = await run.next()) {

@@ -75,7 +75,7 @@ const DIGITS = 7;
  *
  * const run = trainPruning({
  *   corpus: "data/squad/corpus.jsonl",
- *   data: "data/squad/train.jsonl",
+ *   data: "questions.jsonl",
  *   out: "runs/pruning",
  * });
  * for (let next = await run.next(); ; next = await run.next())
