@@ -31,6 +31,7 @@ const LIMITS = {
   parts: 10_000,
 };
 
+/** What a reader counts. */
 export type Cost = keyof typeof LIMITS;
 
 /** A page of PDF takes 20 ms. */
@@ -38,7 +39,22 @@ const MAX_SECONDS = 600;
 /** Signals and timers wait no longer. */
 const SLICE_MS = 20;
 
-/** The budget of one file. */
+/**
+ * The budget of one file.
+ *
+ * @example
+ * ```ts
+ * import type { Document, SourceFile } from "reatt/documents";
+ *
+ * async function* readRows({ budget, ...file }: SourceFile): AsyncGenerator<Document> {
+ *   for (const [i, text] of (await file.text()).split("\n").entries()) {
+ *     budget.spend("records"); // throws after 5 million
+ *     await budget.pause(); // a signal can stop the loop here
+ *     if (text !== "") yield { record: `row ${i + 1}`, title: "", blocks: [{ text, headings: [] }] };
+ *   }
+ * }
+ * ```
+ */
 export class Budget {
   readonly #where: string;
   readonly #signal: AbortSignal | undefined;
@@ -46,6 +62,7 @@ export class Budget {
   #milliseconds = 0;
   #sliceStart = performance.now();
 
+  /** @internal */
   constructor(where: string, signal?: AbortSignal) {
     this.#where = where;
     this.#signal = signal;

@@ -16,11 +16,13 @@ import { addElements } from "../tree/html-tree.ts";
 import { first } from "../tree/markup.ts";
 import { Outline } from "../tree/outline.ts";
 
-export async function* readDocx(file: SourceFile): AsyncGenerator<Document> {
-  yield* withContainer(file, "a Word document (.docx)", (container) => read(container, file));
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
+  yield* withContainer(file, "a Word document (.docx)", (container) =>
+    wordDocument(container, file),
+  );
 }
 
-async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+async function* wordDocument(container: Container, file: SourceFile): AsyncGenerator<Document> {
   const main = await mainPart(container);
   const relationships = await relationshipsOf(container, main);
   const part = async (type: string) => {

@@ -7,7 +7,7 @@ import { Outline } from "../tree/outline.ts";
 import { addHtml } from "./html.ts";
 import { paragraphs } from "./text.ts";
 
-export async function* readEml(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const bytes = await file.bytes();
   const mail = await PostalMime.parse(bytes, { maxNestingDepth: 50 });
   const outline = new Outline();

@@ -16,7 +16,7 @@ const MAX_VALUES = 5_000_000;
 /** The colours of a terminal. */
 const ESCAPES = /\p{Cc}\[[\d;]{0,20}[A-Za-z]/gu;
 
-export async function* readNotebook(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const outline = new Outline();
   const leftOut = new Map<string, number>();
   let number = 0;

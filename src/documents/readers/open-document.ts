@@ -19,11 +19,11 @@ import { tableDocuments } from "./table.ts";
 /** Empty cells and rows that only fill the sheet are repeated up to a million times. */
 const MAX_REPEATED = 1_000;
 
-export async function* readOpenDocument(file: SourceFile): AsyncGenerator<Document> {
-  yield* withContainer(file, "an OpenDocument file", (container) => read(container, file));
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
+  yield* withContainer(file, "an OpenDocument file", (container) => openDocuments(container, file));
 }
 
-async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+async function* openDocuments(container: Container, file: SourceFile): AsyncGenerator<Document> {
   const root = await container.xml("content.xml");
   const body = root && first(root, "office:body");
   if (!body) throw new Damage("no content.xml");

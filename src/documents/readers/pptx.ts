@@ -18,13 +18,13 @@ import { formula } from "../tree/scripts.ts";
 /** Placeholders that all slides have. */
 const REPEATED = /^(?:dt|ftr|hdr|sldNum)$/;
 
-export async function* readPptx(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   yield* withContainer(file, "a PowerPoint presentation (.pptx)", (container) =>
-    read(container, file),
+    presentation(container, file),
   );
 }
 
-async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+async function* presentation(container: Container, file: SourceFile): AsyncGenerator<Document> {
   const main = await mainPart(container);
   const root = await container.xml(main);
   const relationships = await relationshipsOf(container, main);

@@ -19,11 +19,13 @@ const DATE_FORMATS = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
 const [EPOCH_1900, EPOCH_1904] = [25_569, 24_107];
 const DAY_MS = 86_400_000;
 
-export async function* readXlsx(file: SourceFile): AsyncGenerator<Document> {
-  yield* withContainer(file, "an Excel workbook (.xlsx)", (container) => read(container, file));
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
+  yield* withContainer(file, "an Excel workbook (.xlsx)", (container) =>
+    workbookRows(container, file),
+  );
 }
 
-async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+async function* workbookRows(container: Container, file: SourceFile): AsyncGenerator<Document> {
   const main = await mainPart(container);
   const relationships = await relationshipsOf(container, main);
   const part = async (type: string): Promise<Element | undefined> => {
