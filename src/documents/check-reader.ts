@@ -77,11 +77,10 @@ class ReaderCheck {
       if (JSON.stringify(await this.#read(again, what)) !== JSON.stringify(documents))
         throw this.#broken(what, "the same documents", "others");
     await this.#read(Buffer.alloc(0), "an empty file");
-    for (let i = 0; i < COPIES; i++) {
-      const end = Math.floor((i * bytes.length) / COPIES);
+    const step = Math.ceil(bytes.length / COPIES);
+    for (let end = step; end < bytes.length; end += step)
       await this.#read(bytes.subarray(0, end), `its sample up to byte ${end}`);
-      await this.#read(randomBytes(i), "random bytes");
-    }
+    for (let i = 0; i < COPIES; i++) await this.#read(randomBytes(i), "random bytes");
   }
 
   /** The documents of a file, or the error of a file that cannot be read. */

@@ -46,22 +46,21 @@ const BY_ENDING: ReadonlyMap<string, Format> = new Map(
   FORMATS.flatMap((one) => one.endings.map((ending): [string, Format] => [ending, one])),
 );
 
-/**
- * The format of a file by its name, plain or gzip. Undefined for an unknown ending.
- *
- * @param own readers of the user, which come before those of the list
- */
-export function formatOf(name: string, own?: readonly DocumentReader[]): Format | undefined {
-  const ending = endingOf(name);
-  return own?.find(({ endings }) => endings.includes(ending)) ?? BY_ENDING.get(ending);
-}
+/** The format of a file by its name, plain or gzip. Undefined for an unknown ending. */
+export const formatOf = (name: string, own?: readonly DocumentReader[]): Format | undefined =>
+  ownReaderOf(name, own) ?? BY_ENDING.get(endingOf(name));
+
+/** The reader of the user for a file. It comes before those of the list. */
+export const ownReaderOf = (
+  name: string,
+  own: readonly DocumentReader[] = [],
+): DocumentReader | undefined => own.find(({ endings }) => endings.includes(endingOf(name)));
 
 /** `notes.MD.gz` -> `md`. */
-const endingOf = (name: string): string =>
+export const endingOf = (name: string): string =>
   /\.([^./]+?)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase() ?? "";
 
-export const isJsonLinesName = (name: string, own?: readonly DocumentReader[]): boolean =>
-  formatOf(name, own) === JSON_LINES;
+export const isJsonLinesName = (name: string): boolean => formatOf(name) === JSON_LINES;
 
 /** The endings that are read, for messages. */
 export const endingsText = (own: readonly DocumentReader[] = []): string =>

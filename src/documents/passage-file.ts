@@ -7,7 +7,7 @@ import { inputErrorFrom } from "../io/errors.ts";
 import { isGzip } from "../io/text-file.ts";
 import type { DocumentReader } from "./define-reader.ts";
 import { openRegularFile } from "./file/source-file.ts";
-import { formatOf, isJsonLinesName } from "./formats.ts";
+import { formatOf, isJsonLinesName, ownReaderOf } from "./formats.ts";
 
 const HEAD_BYTES = 65_536;
 
@@ -30,7 +30,8 @@ export async function holdsPassages(
   file: string,
   readers: readonly DocumentReader[] | undefined,
 ): Promise<boolean> {
-  if (!formatOf(file, readers) || isJsonLinesName(file, readers)) return true;
+  if (ownReaderOf(file, readers)) return false;
+  if (!formatOf(file) || isJsonLinesName(file)) return true;
   const head = await readHead(file).catch((error: unknown) => {
     throw inputErrorFrom(error, { where: file, expected: "a file", remedy: "check the path" });
   });

@@ -18,7 +18,7 @@ import { Budget } from "./file/budget.ts";
 import { isEncoding } from "./file/encoding.ts";
 import { type FolderEntry, filesOf } from "./file/folder.ts";
 import { type SourceFile, sourceFile } from "./file/source-file.ts";
-import { endingsText, formatOf } from "./formats.ts";
+import { endingsText, formatOf, ownReaderOf } from "./formats.ts";
 import { holdsPassages, statDocuments } from "./passage-file.ts";
 import { documentPassages, placeOf } from "./passages/document-passages.ts";
 import { jsonLinesOf } from "./readers/json-lines.ts";
@@ -252,7 +252,7 @@ export async function* readFile(
     yield* passagesOf(file, options);
   } catch (error) {
     if (error instanceof InputError || options.signal?.aborted) throw error;
-    throw defect(file, error, options.readers);
+    throw defect(file.path, error, ownReaderOf(file.name, options.readers));
   }
 }
 
@@ -277,6 +277,8 @@ async function* passagesOf(
     const fields = JSON.stringify(document.metadata ?? {}).length;
     for (const passage of documentPassages({ ...document, title }, place, options)) {
       file.budget.spend("written", fields + passage.title.length + passage.text.length);
+      await file.budget.pause(); // the splitter works, too, and a reader may have no loop
+      file.budget.suspend();
       yield passage;
       file.budget.resume();
     }
@@ -319,25 +321,19 @@ export const withoutText = ({ path }: Pick<SourceFile, "path">): InputError =>
       : "add text or remove the file",
   });
 
-function defect(
-  { path, name }: SourceFile,
-  cause: unknown,
-  readers: readonly DocumentReader[] = [],
-): InputError {
-  const isOwn = readers.some((one) => one === formatOf(name, readers));
-  return new InputError(
+const defect = (where: string, cause: unknown, ownReader: DocumentReader | undefined): InputError =>
+  new InputError(
     {
       code: "ERR_REATT_DEFECT",
-      where: path,
+      where,
       expected: "a document that reatt can read",
-      got: `a defect of ${isOwn ? "its reader" : "reatt"}: ${cause}`,
-      remedy: isOwn
+      got: `a defect of ${ownReader ? "its reader" : "reatt"}: ${cause}`,
+      remedy: ownReader
         ? "correct the reader: checkReader tests it"
         : "please report it, and ignore the file until it is mended",
     },
     { cause },
   );
-}
 
 const repeatedId = (where: string, id: string): InputError =>
   new InputError({

@@ -1,6 +1,6 @@
 /**
- * A case of every format, by the name of a file: a sample, the texts of its passages, and parts that
- * a parser could take too long for. The conformance suite and the fuzz campaign go through them.
+ * A case of every format, by the name of a file: a sample, the texts of its passages, and files
+ * that take parsers long. The conformance suite and the fuzz campaign go through them.
  *
  * The suite fails for a reader without a case.
  */

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { defineReader } from "../../src/documents/define-reader.ts";
 import { readDocuments } from "../../src/documents/read-documents.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/maintain.ts";
@@ -327,6 +328,28 @@ test("openOrIndex: the index has the passages of the source, and only new texts 
     String(await model.openOrIndex([lion], followed).catch(String)),
     /one that follows the folder/,
   );
+});
+
+test("readers of the user: their files are added, and leave with them", async () => {
+  await using place = await workplace();
+  const { docs, directory } = place;
+  await place.write("a.txt", "The lion lives in Africa.");
+  await place.write("b.shout", "the lion roars");
+  const shout = defineReader({
+    endings: ["shout"],
+    async *read(file) {
+      yield { title: "", blocks: [{ text: (await file.text()).toUpperCase(), headings: [] }] };
+    },
+    sample: "a",
+  });
+  const readers = [shout];
+  await (await model.openOrIndex(docs, { directory, readers }))[Symbol.asyncDispose]();
+  const { changes, unchanged, skipped } = await model.sync(docs, { directory, readers });
+  assert.equal([changes, unchanged, skipped], [[], 2, []]);
+  await using index = await model.openIndex(directory);
+  assert.is((await index.passages([(await index.find("b.shout#1"))!]))[0]!.text, "THE LION ROARS");
+  const without = await model.sync(docs, { directory });
+  assert.equal(without.changes, [{ file: "b.shout", change: "deleted", passages: 1 }]);
 });
 
 test.run();

@@ -46,11 +46,13 @@ const SLICE_MS = 20;
  * ```ts
  * import type { Document, SourceFile } from "reatt/documents";
  *
- * async function* readRows({ budget, ...file }: SourceFile): AsyncGenerator<Document> {
- *   for (const [i, text] of (await file.text()).split("\n").entries()) {
- *     budget.spend("records"); // throws after 5 million
- *     await budget.pause(); // a signal can stop the loop here
- *     if (text !== "") yield { record: `row ${i + 1}`, title: "", blocks: [{ text, headings: [] }] };
+ * async function* readRows(file: SourceFile): AsyncGenerator<Document> {
+ *   let number = 0;
+ *   for (const text of (await file.text()).split("\n")) {
+ *     file.budget.spend("records"); // throws after 5 million
+ *     await file.budget.pause(); // a signal can stop the loop here
+ *     const record = `row ${++number}`;
+ *     if (text !== "") yield { record, title: "", blocks: [{ text, headings: [] }] };
  *   }
  * }
  * ```
@@ -60,7 +62,9 @@ export class Budget {
   readonly #signal: AbortSignal | undefined;
   #spent: Partial<Record<Cost, number>> = {};
   #milliseconds = 0;
-  #sliceStart = performance.now();
+  /** Milliseconds of reading since the last pause, up to `#start`. */
+  #slice = 0;
+  #start = performance.now();
 
   /** @internal */
   constructor(where: string, signal?: AbortSignal) {
@@ -85,27 +89,33 @@ export class Budget {
     if (levels > LIMITS.levels) throw beyond(this.#where, allowed("levels"));
   }
 
-  /** Begins again: the lines of JSON Lines have a budget each. */
+  /** Begins again: the lines of JSON Lines have a budget each. @internal */
   renew(): void {
     this.#spent = {};
     this.#milliseconds = 0;
   }
 
-  /** Starts to count time again, after others used the process. */
+  /** Stops counting time, while others use the process. @internal */
+  suspend(): void {
+    this.#slice += performance.now() - this.#start;
+  }
+
+  /** Counts time again. @internal */
   resume(): void {
-    this.#sliceStart = performance.now();
+    this.#start = performance.now();
   }
 
   /**
-   * Lets signals and other work run if the last pause is 20 ms ago. Readers call it in their loops.
+   * Lets signals and other work run after 20 ms of reading. Readers call it in their loops.
    *
    * @throws {InputError} if reading took more than 10 minutes; the reason of the signal if it is
    * aborted
    */
   async pause(): Promise<void> {
-    const elapsed = performance.now() - this.#sliceStart;
-    if (elapsed < SLICE_MS) return;
-    this.#milliseconds += elapsed;
+    const slice = this.#slice + performance.now() - this.#start;
+    if (slice < SLICE_MS) return;
+    this.#slice = 0;
+    this.#milliseconds += slice;
     if (this.#milliseconds > 1_000 * MAX_SECONDS)
       throw beyond(this.#where, `${MAX_SECONDS} s of reading`);
     await setImmediate();
