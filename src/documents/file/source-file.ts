@@ -134,17 +134,3 @@ const changed = (where: string): InputError =>
     got: "one that grows",
     remedy: "run it again when the file is complete",
   });
-
-/** Names what a file has that is no text, with its number. */
-export function reportLeftOut(file: SourceFile, counts: ReadonlyMap<string, number>): void {
-  if (counts.size === 0) return;
-  const all = [...counts].map(([what, count]) => `${count} ${what}${count === 1 ? "" : "s"}`);
-  file.report(
-    new InputError({
-      where: file.path,
-      expected: "text",
-      got: all.join(", "),
-      remedy: "these are left out, the rest is read",
-    }),
-  );
-}
