@@ -21,6 +21,7 @@ import { typeErrors } from "./examples/type-check.ts";
 
 const ENTRIES = [
   "reatt=src/index.ts",
+  "reatt/documents=src/documents/index.ts",
   "reatt/evaluation=src/evaluation/index.ts",
   "reatt/training=src/training/index.ts",
   "reatt/langchain=src/adapters/langchain.ts",

@@ -1,77 +1,71 @@
-/** The formats of documents, by the ending of the file's name. */
+/**
+ * The formats of documents, one line each: the endings of the names, and the file of `readers/`,
+ * which is loaded when a file needs it.
+ */
 
-import type { Reader } from "./tree/document.ts";
+import type { DocumentReader } from "./define-reader.ts";
 
-type LoadReader = () => Promise<Reader>;
+/** A reader of the package. Its sample is in the tests, which write office files. */
+export type Format = Omit<DocumentReader, "sample">;
 
-// Parsers are loaded when a file needs them.
-const text: LoadReader = async () => (await import("./readers/text.ts")).readPlainText;
-const markdown: LoadReader = async () => (await import("./readers/markdown.ts")).readMarkdown;
-const html: LoadReader = async () => (await import("./readers/html.ts")).readHtml;
-const table: LoadReader = async () => (await import("./readers/table.ts")).readTable;
-const json: LoadReader = async () => (await import("./readers/json.ts")).readJson;
-const jsonLines: LoadReader = async () => (await import("./readers/json.ts")).readJsonLinesFile;
-const pdf: LoadReader = async () => (await import("./readers/pdf.ts")).readPdf;
-const docx: LoadReader = async () => (await import("./readers/docx.ts")).readDocx;
-const pptx: LoadReader = async () => (await import("./readers/pptx.ts")).readPptx;
-const xlsx: LoadReader = async () => (await import("./readers/xlsx.ts")).readXlsx;
-const openDocument: LoadReader = async () =>
-  (await import("./readers/open-document.ts")).readOpenDocument;
-const epub: LoadReader = async () => (await import("./readers/epub.ts")).readEpub;
-const notebook: LoadReader = async () => (await import("./readers/notebook.ts")).readNotebook;
-const rst: LoadReader = async () => (await import("./readers/rst.ts")).readRst;
-const eml: LoadReader = async () => (await import("./readers/eml.ts")).readEml;
-const code: LoadReader = async () => (await import("./readers/code.ts")).readCode;
+const CODE =
+  "py js mjs cjs jsx ts mts cts tsx java kt scala go rs c h cc cpp hpp cs swift rb php pl lua r jl sh bash sql";
 
-const CODE_ENDINGS: readonly string[] =
-  "py js mjs cjs jsx ts mts cts tsx java kt scala go rs c h cc cpp hpp cs swift rb php pl lua r jl sh bash sql".split(
-    " ",
-  );
+const JSON_LINES = format("jsonl ndjson", () => import("./readers/json-lines.ts"));
+const SOURCE_CODE = format(CODE, () => import("./readers/code.ts"));
 
-const READERS = new Map<string, LoadReader>([
-  ["txt", text],
-  ["text", text],
-  ["md", markdown],
-  ["markdown", markdown],
-  ["mdx", markdown],
-  ["html", html],
-  ["htm", html],
-  ["xhtml", html],
-  ["csv", table],
-  ["tsv", table],
-  ["json", json],
-  ["jsonl", jsonLines],
-  ["ndjson", jsonLines],
-  ["pdf", pdf],
-  ["docx", docx],
-  ["docm", docx],
-  ["pptx", pptx],
-  ["pptm", pptx],
-  ["ppsx", pptx],
-  ["xlsx", xlsx],
-  ["xlsm", xlsx],
-  ["odt", openDocument],
-  ["ods", openDocument],
-  ["odp", openDocument],
-  ["epub", epub],
-  ["ipynb", notebook],
-  ["rst", rst],
-  ["eml", eml],
-  ...CODE_ENDINGS.map((ending): [string, LoadReader] => [ending, code]),
-]);
+export const FORMATS: readonly Format[] = [
+  format("txt text", () => import("./readers/text.ts")),
+  format("md markdown mdx", () => import("./readers/markdown.ts")),
+  format("html htm xhtml", () => import("./readers/html.ts")),
+  format("csv tsv", () => import("./readers/table.ts")),
+  format("json", () => import("./readers/json.ts")),
+  JSON_LINES,
+  format("pdf", () => import("./readers/pdf.ts")),
+  format("docx docm", () => import("./readers/docx.ts")),
+  format("pptx pptm ppsx", () => import("./readers/pptx.ts")),
+  format("xlsx xlsm", () => import("./readers/xlsx.ts")),
+  format("odt ods odp", () => import("./readers/open-document.ts")),
+  format("epub", () => import("./readers/epub.ts")),
+  format("ipynb", () => import("./readers/notebook.ts")),
+  format("rst", () => import("./readers/rst.ts")),
+  format("eml", () => import("./readers/eml.ts")),
+  SOURCE_CODE,
+];
 
-/** The endings that have a reader, for messages. */
-export const FORMATS: string = Array.from(READERS.keys())
-  .filter((ending) => !CODE_ENDINGS.includes(ending))
-  .map((ending) => `.${ending}`)
-  .concat("source code")
-  .join(" ");
+function format(endings: string, load: () => Promise<Pick<Format, "read">>): Format {
+  return {
+    endings: endings.split(" "),
+    async *read(file) {
+      yield* (await load()).read(file);
+    },
+  };
+}
 
-/** Loads the reader of a file, plain or gzip. Undefined for an unknown ending. */
-export const readerOf = (name: string): LoadReader | undefined => READERS.get(endingOf(name));
+const BY_ENDING: ReadonlyMap<string, Format> = new Map(
+  FORMATS.flatMap((one) => one.endings.map((ending): [string, Format] => [ending, one])),
+);
+
+/** The format of a file by its name, plain or gzip. Undefined for an unknown ending. */
+export const formatOf = (name: string, own?: readonly DocumentReader[]): Format | undefined =>
+  ownReaderOf(name, own) ?? BY_ENDING.get(endingOf(name));
+
+/** The reader of the user for a file. It comes before those of the list. */
+export const ownReaderOf = (
+  name: string,
+  own: readonly DocumentReader[] = [],
+): DocumentReader | undefined => own.find(({ endings }) => endings.includes(endingOf(name)));
 
 /** `notes.MD.gz` -> `md`. */
-const endingOf = (name: string): string =>
+export const endingOf = (name: string): string =>
   /\.([^./]+?)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase() ?? "";
 
-export const isJsonLinesName = (name: string): boolean => readerOf(name) === jsonLines;
+export const isJsonLinesName = (name: string): boolean => formatOf(name) === JSON_LINES;
+
+/** The endings that are read, for messages. */
+export const endingsText = (own: readonly DocumentReader[] = []): string =>
+  [...own, ...FORMATS]
+    .filter((one) => one !== SOURCE_CODE)
+    .flatMap(({ endings }) => endings.map((ending) => `.${ending}`))
+    .concat("source code")
+    .join(" ");

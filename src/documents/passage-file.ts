@@ -5,8 +5,9 @@ import { realpath, stat } from "node:fs/promises";
 import { gunzipSync, constants as zlib } from "node:zlib";
 import { inputErrorFrom } from "../io/errors.ts";
 import { isGzip } from "../io/text-file.ts";
+import type { DocumentReader } from "./define-reader.ts";
 import { openRegularFile } from "./file/source-file.ts";
-import { isJsonLinesName, readerOf } from "./formats.ts";
+import { formatOf, isJsonLinesName, ownReaderOf } from "./formats.ts";
 
 const HEAD_BYTES = 65_536;
 
@@ -25,8 +26,12 @@ export const isFolder = async (source: string): Promise<boolean> =>
  * Whether `file` holds passages as JSON Lines: by its name, unless the ending is that of a
  * document. Then the first line decides, because a corpus may have any name.
  */
-export async function holdsPassages(file: string): Promise<boolean> {
-  if (!readerOf(file) || isJsonLinesName(file)) return true;
+export async function holdsPassages(
+  file: string,
+  readers: readonly DocumentReader[] | undefined,
+): Promise<boolean> {
+  if (ownReaderOf(file, readers)) return false;
+  if (!formatOf(file) || isJsonLinesName(file)) return true;
   const head = await readHead(file).catch((error: unknown) => {
     throw inputErrorFrom(error, { where: file, expected: "a file", remedy: "check the path" });
   });

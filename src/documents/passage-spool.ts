@@ -8,6 +8,7 @@ import type { OpenFile } from "../io/open-file.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
+import type { DocumentReader } from "./define-reader.ts";
 import { holdsPassages, statDocuments } from "./passage-file.ts";
 import { type ReadDocumentsOptions, readDocuments } from "./read-documents.ts";
 
@@ -28,8 +29,9 @@ export async function spoolPassages(
   source: string,
   options: ReadDocumentsOptions,
 ): Promise<PassageSpool> {
-  const { splitRecords, signal } = options;
-  if (!splitRecords && (await isPassageFile(source)) && (await arePassages(source, signal)))
+  const { splitRecords, readers, signal } = options;
+  const isAsIs = !splitRecords && (await isPassageFile(source, readers));
+  if (isAsIs && (await arePassages(source, signal)))
     return { file: source, isConverted: false, [Symbol.asyncDispose]: async () => {} };
   const folder = await createTemporaryDirectory("passages");
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -44,10 +46,13 @@ export async function spoolPassages(
 }
 
 /** Whether `source` is a file of passages. @throws {InputError} if it does not exist */
-export async function isPassageFile(source: string): Promise<boolean> {
+export async function isPassageFile(
+  source: string,
+  readers?: readonly DocumentReader[],
+): Promise<boolean> {
   if (source === "-") return false;
   const stats = await statDocuments(source);
-  return !stats.isDirectory() && (await holdsPassages(source));
+  return !stats.isDirectory() && (await holdsPassages(source, readers));
 }
 
 /** Whether all lines of a file are passages with ids of their own, so that none has to change. */

@@ -13,14 +13,15 @@ import { createIdTable } from "../text/id-table.ts";
 import type { Passage } from "../text/passage.ts";
 import { identifier, isFields, recordFields, TEXT_NAMES } from "../text/record-fields.ts";
 import type { Tokenizer } from "../text/tokens/tokenizer.ts";
+import { type DocumentReader, READERS } from "./define-reader.ts";
 import { Budget } from "./file/budget.ts";
 import { isEncoding } from "./file/encoding.ts";
 import { type FolderEntry, filesOf } from "./file/folder.ts";
 import { type SourceFile, sourceFile } from "./file/source-file.ts";
-import { FORMATS, readerOf } from "./formats.ts";
+import { endingsText, formatOf, ownReaderOf } from "./formats.ts";
 import { holdsPassages, statDocuments } from "./passage-file.ts";
 import { documentPassages, placeOf } from "./passages/document-passages.ts";
-import { jsonLinesOf } from "./readers/json.ts";
+import { jsonLinesOf } from "./readers/json-lines.ts";
 import { linesOf } from "./readers/record.ts";
 import { spoolStandardInput } from "./standard-input.ts";
 
@@ -38,6 +39,7 @@ export interface SkippedFile {
 
 const OPTIONS = {
   ...DOCUMENT_OPTIONS,
+  ...READERS,
   /** Tokens of a passage with its title. Give the same limit to `index`. Default 512. */
   maxPassageTokens: INDEX_OPTIONS.maxPassageTokens,
   /** Is called for each file or part that is skipped. Default: a warning of the process. */
@@ -59,6 +61,7 @@ const OPTIONS = {
 
 export interface ReadDocumentsOptions
   extends Given<typeof DOCUMENT_OPTIONS>,
+    Given<typeof READERS>,
     Given<typeof SIGNAL>,
     Given<typeof OPTIONS> {}
 
@@ -136,7 +139,8 @@ async function* readSource(
   const report: Report = (problem) =>
     reportSkipped({ file: name, problem, isUnknownFormat: false, isPart: true }, options);
   if (stats.isDirectory()) yield* readFolder(source, options);
-  else if (await holdsPassages(source)) yield* readRecords(source, options, report);
+  else if (await holdsPassages(source, options.readers))
+    yield* readRecords(source, options, report);
   else {
     const file = sourceFile(source, name, { ...options, report });
     let isEmpty = true;
@@ -215,7 +219,8 @@ async function* readFolder(
     options.signal?.throwIfAborted();
     options.onProgress?.({ done, total: entries.length });
     if (problem) skip(name, problem, "file");
-    else if (!readerOf(name)) skip(name, unknownFormat(path), "format");
+    else if (!formatOf(name, options.readers))
+      skip(name, unknownFormat(path, options.readers), "format");
     else
       try {
         const before = passages;
@@ -231,7 +236,7 @@ async function* readFolder(
         skip(name, error, "file");
       }
   }
-  if (passages === 0) throw noDocument(folder, skipped);
+  if (passages === 0) throw noDocument(folder, skipped, options.readers);
 }
 
 /**
@@ -248,7 +253,7 @@ export async function* readFile(
     yield* passagesOf(file, options);
   } catch (error) {
     if (error instanceof InputError || options.signal?.aborted) throw error;
-    throw defect(file.path, error);
+    throw defect(file.path, error, ownReaderOf(file.name, options.readers));
   }
 }
 
@@ -256,13 +261,12 @@ async function* passagesOf(
   file: SourceFile,
   options: Omit<ResolvedReadOptions, "onProgress">,
 ): AsyncGenerator<Passage, void> {
-  const load = readerOf(file.name);
-  if (!load) throw unknownFormat(file.path);
-  const reader = await load();
+  const format = formatOf(file.name, options.readers);
+  if (!format) throw unknownFormat(file.path, options.readers);
   const ids = createIdTable();
   let number = 0;
   file.budget.resume();
-  for await (const document of reader(file)) {
+  for await (const document of format.read(file)) {
     options.signal?.throwIfAborted();
     const { record } = document;
     if (record !== undefined && ids.firstLine(record, ++number) !== number) {
@@ -274,6 +278,8 @@ async function* passagesOf(
     const fields = JSON.stringify(document.metadata ?? {}).length;
     for (const passage of documentPassages({ ...document, title }, place, options)) {
       file.budget.spend("written", fields + passage.title.length + passage.text.length);
+      await file.budget.pause(); // the splitter works, too, and a reader may have no loop
+      file.budget.suspend();
       yield passage;
       file.budget.resume();
     }
@@ -298,10 +304,10 @@ export function reportSkipped(
   }
 }
 
-export const unknownFormat = (where: string): InputError =>
+export const unknownFormat = (where: string, readers?: readonly DocumentReader[]): InputError =>
   new InputError({
     where,
-    expected: `a document (${FORMATS})`,
+    expected: `a document (${endingsText(readers)})`,
     got: extname(where) === "" ? "a name without an ending" : extname(where),
     remedy: "convert it, or rename it if it is text",
   });
@@ -316,14 +322,16 @@ export const withoutText = ({ path }: Pick<SourceFile, "path">): InputError =>
       : "add text or remove the file",
   });
 
-const defect = (where: string, cause: unknown): InputError =>
+const defect = (where: string, cause: unknown, ownReader: DocumentReader | undefined): InputError =>
   new InputError(
     {
       code: "ERR_REATT_DEFECT",
       where,
       expected: "a document that reatt can read",
-      got: `a defect of reatt: ${cause}`,
-      remedy: "please report it, and ignore the file until it is mended",
+      got: `a defect of ${ownReader ? "its reader" : "reatt"}: ${cause}`,
+      remedy: ownReader
+        ? "correct the reader: checkReader tests it"
+        : "please report it, and ignore the file until it is mended",
     },
     { cause },
   );
@@ -336,10 +344,14 @@ const repeatedId = (where: string, id: string): InputError =>
     remedy: "give every record an id of its own",
   });
 
-const noDocument = (where: string, skipped: number): InputError =>
+const noDocument = (
+  where: string,
+  skipped: number,
+  readers: readonly DocumentReader[] | undefined,
+): InputError =>
   new InputError({
     where,
-    expected: `a document with text (${FORMATS})`,
+    expected: `a document with text (${endingsText(readers)})`,
     got: skipped === 0 ? "no file" : `only files that cannot be read: ${skipped}`,
     remedy: "check the path, and .gitignore and .reattignore",
   });

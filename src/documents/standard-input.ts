@@ -32,7 +32,7 @@ export async function spoolStandardInput(
     await pipeline(input, createWriteStream(copy), { signal });
     const head = await readHead(copy);
     if (head.toString("latin1").trim() === "") throw noInput();
-    const path = `${copy}.${formatOf(head)}`;
+    const path = `${copy}.${endingFor(head)}`;
     await rename(copy, path);
     return { path, [Symbol.asyncDispose]: remove };
   } catch (error) {
@@ -49,7 +49,7 @@ const noInput = (): InputError =>
     remedy: "check the command before the pipe",
   });
 
-function formatOf(head: Buffer): string {
+function endingFor(head: Buffer): string {
   const text = head
     .toString("latin1")
     .replace(/^\u00ef\u00bb\u00bf/, "")

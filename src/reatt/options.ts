@@ -1,6 +1,7 @@
 /** The options of the methods of `ReAtt`; those of `retrieve`, `phrases` and `read` are below. */
 
 import { READ_OPTIONS, type ReadOptions } from "../decoder/answers.ts";
+import { READERS } from "../documents/define-reader.ts";
 import type { DownloadProgress } from "../hub/download.ts";
 import { SYNC_OPTIONS } from "../options/document-options.ts";
 import {
@@ -51,6 +52,7 @@ export const SYNC = {
   ...DIRECTORY,
   ...WRITE_OPTIONS,
   ...SYNC_OPTIONS,
+  ...READERS,
   /** Receives what the call does: files that it compares and reads, passages that it encodes. */
   onProgress: callback<(progress: SyncProgress) => void>(),
   ...SIGNAL,
@@ -61,6 +63,7 @@ export interface SyncOptions
   extends Given<typeof DIRECTORY>,
     Given<typeof WRITE_OPTIONS>,
     Given<typeof SYNC_OPTIONS>,
+    Given<typeof READERS>,
     Given<typeof SIGNAL>,
     Given<typeof SYNC> {}
 

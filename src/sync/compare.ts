@@ -4,9 +4,12 @@ import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { type FilePatterns, filesOf } from "../documents/file/folder.ts";
 import { openRegularFile } from "../documents/file/source-file.ts";
-import { readerOf } from "../documents/formats.ts";
-import type { SkippedFile } from "../documents/read-documents.ts";
-import { unknownFormat } from "../documents/read-documents.ts";
+import { formatOf } from "../documents/formats.ts";
+import {
+  type ReadDocumentsOptions,
+  type SkippedFile,
+  unknownFormat,
+} from "../documents/read-documents.ts";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
 import { chunksOf } from "../io/open-file.ts";
 import type { FileRecord } from "./record.ts";
@@ -44,7 +47,7 @@ export async function compareFolder(
   folder: string,
   index: string,
   known: ReadonlyMap<string, FileRecord>,
-  { signal, ...patterns }: FilePatterns & { readonly signal?: AbortSignal | undefined },
+  { signal, readers, ...patterns }: FilePatterns & Pick<ReadDocumentsOptions, "readers" | "signal">,
 ): Promise<Comparison> {
   const changed: FoundFile[] = [];
   const unchanged = new Map<string, FileRecord>();
@@ -52,9 +55,9 @@ export async function compareFolder(
   const seen = new Set<string>();
   for await (const { path, name, problem } of filesOf(folder, index, patterns)) {
     signal?.throwIfAborted();
-    const isUnknownFormat = !problem && !readerOf(name);
+    const isUnknownFormat = !problem && !formatOf(name, readers);
     const found =
-      problem ?? (isUnknownFormat ? unknownFormat(path) : await look(path, name, known));
+      problem ?? (isUnknownFormat ? unknownFormat(path, readers) : await look(path, name, known));
     if (!isUnknownFormat) seen.add(name);
     if (found instanceof InputError)
       skipped.push({ file: name, isUnknownFormat, isPart: false, problem: found });

@@ -96,7 +96,7 @@ test("links in the packed documents lead to files of the package", () => {
 });
 
 test("the main entry points need no optional package", () => {
-  for (const entry of ["reatt", "reatt/training"])
+  for (const entry of ["reatt", "reatt/documents", "reatt/training"])
     run(consumer, process.execPath, "--input-type=module", "--eval", `import "${entry}";`);
 });
 

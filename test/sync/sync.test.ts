@@ -4,9 +4,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { createInterface } from "node:readline/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { defineReader } from "../../src/documents/define-reader.ts";
 import { readDocuments } from "../../src/documents/read-documents.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { deletePassages } from "../../src/retrieval/maintain.ts";
@@ -16,9 +17,16 @@ import { epub, openDocument, pptx, shape, slideText, xlsx } from "../documents/o
 import { docx, pdfOf, wordParagraph } from "../documents/support.ts";
 import { temporary } from "../retrieval/support.ts";
 import { moduleArguments } from "../support/node-program.ts";
+import { temporaryFolder, writeLexicalModel } from "../support/training.ts";
 
-const model = await ReAtt.load("models/reatt-mini", { threads: 1 });
-test.after(() => model.close());
+const modelParent = temporaryFolder();
+const modelFolder = join(modelParent.path, "model");
+await writeLexicalModel(modelFolder, { retrievalLayer: 0 });
+const model = await ReAtt.load(modelFolder, { threads: 1 });
+test.after(async () => {
+  await model.close();
+  await modelParent[Symbol.asyncDispose]();
+});
 
 interface Workplace extends AsyncDisposable {
   readonly docs: string;
@@ -144,12 +152,12 @@ test("a synchronisation that is killed at any moment converges when it runs agai
         long(5 + ((round * 37 + name.charCodeAt(0)) % 90), `${name}${round}`),
       );
     if (round % 2 === 1) await rm(join(place.docs, "d.txt"));
-    const args = [...moduleArguments("test/sync/synchronise.ts"), place.docs, place.directory];
+    const program = moduleArguments("test/sync/synchronise.ts");
+    const args = [...program, modelFolder, place.docs, place.directory];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-    const [ready] = (await once(child.stdout, "data")) as [Buffer];
-    assert.match(String(ready), /ready/);
     const exited = once(child, "exit");
-    await Promise.race([sleep(40 + 300 * round), exited]);
+    let steps = 0;
+    for await (const _ of createInterface(child.stdout)) if (++steps > 2 * round) break;
     if (child.exitCode === null) kills += Number(child.kill("SIGKILL"));
     await exited;
     // another change before the next run: the killed one may have written any of its passages
@@ -327,6 +335,28 @@ test("openOrIndex: the index has the passages of the source, and only new texts 
     String(await model.openOrIndex([lion], followed).catch(String)),
     /one that follows the folder/,
   );
+});
+
+test("readers of the user: their files are added, and leave with them", async () => {
+  await using place = await workplace();
+  const { docs, directory } = place;
+  await place.write("a.txt", "The lion lives in Africa.");
+  await place.write("b.shout", "the lion roars");
+  const shout = defineReader({
+    endings: ["shout"],
+    async *read(file) {
+      yield { title: "", blocks: [{ text: (await file.text()).toUpperCase(), headings: [] }] };
+    },
+    sample: "a",
+  });
+  const readers = [shout];
+  await (await model.openOrIndex(docs, { directory, readers }))[Symbol.asyncDispose]();
+  const { changes, unchanged, skipped } = await model.sync(docs, { directory, readers });
+  assert.equal([changes, unchanged, skipped], [[], 2, []]);
+  await using index = await model.openIndex(directory);
+  assert.is((await index.passages([(await index.find("b.shout#1"))!]))[0]!.text, "THE LION ROARS");
+  const without = await model.sync(docs, { directory });
+  assert.equal(without.changes, [{ file: "b.shout", change: "deleted", passages: 1 }]);
 });
 
 test.run();

@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { filesOf } from "../../documents/file/folder.ts";
-import { FORMATS, readerOf } from "../../documents/formats.ts";
+import { endingsText, formatOf } from "../../documents/formats.ts";
 import { InputError, inputErrorFrom } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { flag, option, text } from "../../options/option.ts";
@@ -80,7 +80,7 @@ async function lookAt(folder: string): Promise<string> {
   let unknown = 0;
   if (stats.isDirectory())
     for await (const { name, problem } of filesOf(folder)) {
-      const isRead = !problem && readerOf(name) !== undefined;
+      const isRead = !problem && formatOf(name) !== undefined;
       const ending = extname(name).toLowerCase();
       if (isRead) counts.set(ending, (counts.get(ending) ?? 0) + 1);
       else unknown++;
@@ -88,7 +88,7 @@ async function lookAt(folder: string): Promise<string> {
   if (counts.size === 0)
     throw new InputError({
       where: folder,
-      expected: `a folder of documents (${FORMATS})`,
+      expected: `a folder of documents (${endingsText()})`,
       got: stats.isDirectory() ? "no document" : "no folder",
       remedy: "name the folder of your documents",
     });

@@ -1,6 +1,6 @@
 /** The corpus of a command: JSON Lines as they are, or documents that are split into passages. */
 
-import { FORMATS } from "../../documents/formats.ts";
+import { endingsText } from "../../documents/formats.ts";
 import { type PassageSpool, spoolPassages } from "../../documents/passage-spool.ts";
 import type { ReadDocumentsOptions, SkippedFile } from "../../documents/read-documents.ts";
 import { plain } from "../output/plain.ts";
@@ -45,7 +45,7 @@ export function describeSkipped(skipped: readonly SkippedFile[]): string {
     const names = unknown.slice(0, NAMED).join(", ");
     lines.push(
       `skipped ${unknown.length} of unknown format: ${names}${more}`,
-      `formats that are read: ${FORMATS}`,
+      `formats that are read: ${endingsText()}`,
     );
   }
   const files = skipped.filter(({ isPart }) => !isPart).length;

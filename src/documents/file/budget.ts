@@ -31,6 +31,7 @@ const LIMITS = {
   parts: 10_000,
 };
 
+/** What a reader counts. */
 export type Cost = keyof typeof LIMITS;
 
 /** A page of PDF takes 20 ms. */
@@ -38,14 +39,34 @@ const MAX_SECONDS = 600;
 /** Signals and timers wait no longer. */
 const SLICE_MS = 20;
 
-/** The budget of one file. */
+/**
+ * The budget of one file.
+ *
+ * @example
+ * ```ts
+ * import type { Document, SourceFile } from "reatt/documents";
+ *
+ * async function* readRows(file: SourceFile): AsyncGenerator<Document> {
+ *   let number = 0;
+ *   for (const text of (await file.text()).split("\n")) {
+ *     file.budget.spend("records"); // throws after 5 million
+ *     await file.budget.pause(); // a signal can stop the loop here
+ *     const record = `row ${++number}`;
+ *     if (text !== "") yield { record, title: "", blocks: [{ text, headings: [] }] };
+ *   }
+ * }
+ * ```
+ */
 export class Budget {
   readonly #where: string;
   readonly #signal: AbortSignal | undefined;
   #spent: Partial<Record<Cost, number>> = {};
   #milliseconds = 0;
-  #sliceStart = performance.now();
+  /** Milliseconds of reading since the last pause, up to `#start`. */
+  #slice = 0;
+  #start = performance.now();
 
+  /** @internal */
   constructor(where: string, signal?: AbortSignal) {
     this.#where = where;
     this.#signal = signal;
@@ -68,27 +89,33 @@ export class Budget {
     if (levels > LIMITS.levels) throw beyond(this.#where, allowed("levels"));
   }
 
-  /** Begins again: the lines of JSON Lines have a budget each. */
+  /** Begins again: the lines of JSON Lines have a budget each. @internal */
   renew(): void {
     this.#spent = {};
     this.#milliseconds = 0;
   }
 
-  /** Starts to count time again, after others used the process. */
+  /** Stops counting time, while others use the process. @internal */
+  suspend(): void {
+    this.#slice += performance.now() - this.#start;
+  }
+
+  /** Counts time again. @internal */
   resume(): void {
-    this.#sliceStart = performance.now();
+    this.#start = performance.now();
   }
 
   /**
-   * Lets signals and other work run if the last pause is 20 ms ago. Readers call it in their loops.
+   * Lets signals and other work run after 20 ms of reading. Readers call it in their loops.
    *
    * @throws {InputError} if reading took more than 10 minutes; the reason of the signal if it is
    * aborted
    */
   async pause(): Promise<void> {
-    const elapsed = performance.now() - this.#sliceStart;
-    if (elapsed < SLICE_MS) return;
-    this.#milliseconds += elapsed;
+    const slice = this.#slice + performance.now() - this.#start;
+    if (slice < SLICE_MS) return;
+    this.#slice = 0;
+    this.#milliseconds += slice;
     if (this.#milliseconds > 1_000 * MAX_SECONDS)
       throw beyond(this.#where, `${MAX_SECONDS} s of reading`);
     await setImmediate();

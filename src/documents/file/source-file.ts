@@ -21,13 +21,30 @@ export interface ReadingChoices {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A file that a reader reads. */
-export interface SourceFile extends Pick<ReadingChoices, "tableHeader" | "signal"> {
+/**
+ * A file that a reader reads.
+ *
+ * @example
+ * ```ts
+ * import type { Document, SourceFile } from "reatt/documents";
+ *
+ * async function* readLines(file: SourceFile): AsyncGenerator<Document> {
+ *   const blocks = (await file.text()).split("\n").map((text) => ({ text, headings: [] }));
+ *   yield { title: file.name, blocks: blocks.filter(({ text }) => text !== "") };
+ * }
+ * ```
+ */
+export interface SourceFile {
   /** Where it is. */
   readonly path: string;
   /** Its path relative to the folder, with `/`. It identifies the file in ids and metadata. */
   readonly name: string;
+  /** What reading it may cost. */
   readonly budget: Budget;
+  /** Whether the first row of a table names the columns, if the user says so. Default: `auto`. */
+  readonly tableHeader?: "auto" | "yes" | "no" | undefined;
+  /** Stops reading. */
+  readonly signal?: AbortSignal | undefined;
   /** Says in one line which part of the file is left out, or what is guessed. */
   report(problem: InputError): void;
   /** Its contents, decompressed. @throws {InputError} if it is over 64 MiB or damaged */
@@ -117,17 +134,3 @@ const changed = (where: string): InputError =>
     got: "one that grows",
     remedy: "run it again when the file is complete",
   });
-
-/** Names what a file has that is no text, with its number. */
-export function reportLeftOut(file: SourceFile, counts: ReadonlyMap<string, number>): void {
-  if (counts.size === 0) return;
-  const all = [...counts].map(([what, count]) => `${count} ${what}${count === 1 ? "" : "s"}`);
-  file.report(
-    new InputError({
-      where: file.path,
-      expected: "text",
-      got: all.join(", "),
-      remedy: "these are left out, the rest is read",
-    }),
-  );
-}

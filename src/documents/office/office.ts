@@ -5,7 +5,7 @@
  */
 
 import { usefulTitle } from "../file/title.ts";
-import { find, first, textContent } from "../tree/markup.ts";
+import { type Element, find, first, textContent } from "../tree/markup.ts";
 import { type Container, Damage, resolvePart } from "./container.ts";
 
 export interface Relationship {
@@ -29,6 +29,19 @@ export async function relationshipsOf(container: Container, part: string): Promi
       target: resolvePart(part, target),
     }));
 }
+
+/** The part that a relationship of this type leads to; undefined if there is none. */
+export async function relatedPart(
+  container: Container,
+  relationships: readonly Relationship[],
+  type: string,
+): Promise<Element | undefined> {
+  const target = relationships.find((one) => one.type === type)?.target;
+  return target === undefined ? undefined : container.xml(target);
+}
+
+/** A value of the type ST_OnOff. */
+export const isTrue = (value: string | undefined): boolean => value === "1" || value === "true";
 
 /** The name of the part with the text. @throws {Damage} if the file has none */
 export async function mainPart(container: Container): Promise<string> {

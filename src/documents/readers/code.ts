@@ -18,7 +18,7 @@ const FUNCTION_VALUE =
 /** Comments and annotations that belong to the definition below them. */
 const ABOVE = /^(?:\/\/|\/\*|\s?\*|#(?!include|define|if|endif)|--|@|\[[A-Z])/;
 
-export async function* readCode(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   yield { title: basename(file.name), blocks: partsOf(await file.text()) };
 }
 

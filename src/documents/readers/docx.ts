@@ -4,10 +4,10 @@
  * Source: ECMA-376, part 1, 17 (WordprocessingML).
  */
 
-import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import type { SourceFile } from "../file/source-file.ts";
 import type { Container } from "../office/container.ts";
 import { withContainer } from "../office/container.ts";
-import { mainPart, relationshipsOf, titleProperty } from "../office/office.ts";
+import { mainPart, relatedPart, relationshipsOf, titleProperty } from "../office/office.ts";
 import { WordBody } from "../office/word/body.ts";
 import { Numbering } from "../office/word/numbering.ts";
 import { Styles } from "../office/word/styles.ts";
@@ -16,17 +16,16 @@ import { addElements } from "../tree/html-tree.ts";
 import { first } from "../tree/markup.ts";
 import { Outline } from "../tree/outline.ts";
 
-export async function* readDocx(file: SourceFile): AsyncGenerator<Document> {
-  yield* withContainer(file, "a Word document (.docx)", (container) => read(container, file));
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
+  yield* withContainer(file, "a Word document (.docx)", (container) =>
+    wordDocument(container, file),
+  );
 }
 
-async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+async function* wordDocument(container: Container, file: SourceFile): AsyncGenerator<Document> {
   const main = await mainPart(container);
   const relationships = await relationshipsOf(container, main);
-  const part = async (type: string) => {
-    const target = relationships.find((one) => one.type === type)?.target;
-    return target === undefined ? undefined : container.xml(target);
-  };
+  const part = (type: string) => relatedPart(container, relationships, type);
   const styles = new Styles(await part("styles"));
   const body = new WordBody({
     styles,
@@ -41,7 +40,7 @@ async function* read(container: Container, file: SourceFile): AsyncGenerator<Doc
   const margins = await marginsOf(container, relationships, body.referencedMargins(content));
   for (const margin of margins) body.add(margin, "header");
   body.add(content);
-  reportLeftOut(file, body.leftOut);
+  body.leftOut.report(file);
   const outline = new Outline();
   addElements(body.nodes, outline, file.budget);
   yield outline.document(body.title ?? (await titleProperty(container)));

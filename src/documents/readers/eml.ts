@@ -1,13 +1,14 @@
 /** E-mail (.eml): sender, recipients, date and subject, and the text of the message. */
 
 import PostalMime, { type Address } from "postal-mime";
-import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import { LeftOut } from "../file/left-out.ts";
+import type { SourceFile } from "../file/source-file.ts";
 import type { Document } from "../tree/document.ts";
 import { Outline } from "../tree/outline.ts";
 import { addHtml } from "./html.ts";
 import { paragraphs } from "./text.ts";
 
-export async function* readEml(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const bytes = await file.bytes();
   const mail = await PostalMime.parse(bytes, { maxNestingDepth: 50 });
   const outline = new Outline();
@@ -17,8 +18,10 @@ export async function* readEml(file: SourceFile): AsyncGenerator<Document> {
       outline.text(text, own);
     }
   else if (mail.html) await addHtml(mail.html, outline, file.budget, () => 0);
-  const attached = mail.attachments.filter(({ disposition }) => disposition !== "inline").length;
-  reportLeftOut(file, attached > 0 ? new Map([["attachment", attached]]) : new Map());
+  const leftOut = new LeftOut();
+  for (const { disposition } of mail.attachments)
+    if (disposition !== "inline") leftOut.add("attachment");
+  leftOut.report(file);
   const people = (list: readonly Address[] = []): string[] =>
     list.map(({ name, address }) =>
       name && address ? `${name} <${address}>` : name || address || "",

@@ -9,11 +9,11 @@ import { find, first, textContent } from "../tree/markup.ts";
 import { Outline } from "../tree/outline.ts";
 import { addHtml } from "./html.ts";
 
-export async function* readEpub(file: SourceFile): AsyncGenerator<Document> {
-  yield* withContainer(file, "an electronic book (.epub)", (container) => read(container, file));
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
+  yield* withContainer(file, "an electronic book (.epub)", (container) => book(container, file));
 }
 
-async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+async function* book(container: Container, file: SourceFile): AsyncGenerator<Document> {
   const root = await container.xml("META-INF/container.xml");
   const path = root && first(root, "rootfile")?.attributes["full-path"];
   const book = path === undefined ? undefined : await container.xml(path);

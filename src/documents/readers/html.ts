@@ -20,7 +20,7 @@ import { Outline } from "../tree/outline.ts";
 /** A page keeps all of its words if its main part has less than this share of them. */
 const MAIN_SHARE = 0.2;
 
-export async function* readHtml(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const root = await parseHtml(await file.text(), file.budget);
   const outline = new Outline();
   const walker = new HtmlBlocks(file.budget, true);

@@ -19,7 +19,7 @@ import { numberedLines } from "./text.ts";
 /** A chapter has 100 kB. Longer texts are parsed in parts, between which signals are handled. */
 const PART_LENGTH = 500_000; // characters
 
-export async function* readMarkdown(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const text = await file.text();
   const { lines, title, metadata } = frontMatter(text);
   const outline = new Outline();

@@ -7,7 +7,8 @@
 import { InputError } from "../../io/errors.ts";
 import { parseJson } from "../../io/json/parse-json.ts";
 import { isFields } from "../../text/record-fields.ts";
-import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import { LeftOut } from "../file/left-out.ts";
+import type { SourceFile } from "../file/source-file.ts";
 import type { Document } from "../tree/document.ts";
 import { Outline } from "../tree/outline.ts";
 import { addMarkdown } from "./markdown.ts";
@@ -16,9 +17,9 @@ const MAX_VALUES = 5_000_000;
 /** The colours of a terminal. */
 const ESCAPES = /\p{Cc}\[[\d;]{0,20}[A-Za-z]/gu;
 
-export async function* readNotebook(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const outline = new Outline();
-  const leftOut = new Map<string, number>();
+  const leftOut = new LeftOut();
   let number = 0;
   for (const cell of cellsOf(await file.text(), file.path)) {
     const place = { cell: ++number };
@@ -32,13 +33,13 @@ export async function* readNotebook(file: SourceFile): AsyncGenerator<Document> 
       outline.text(trimmed(source), { kind: "code", place });
       for (const output of Array.isArray(cell.outputs) ? cell.outputs : []) {
         const text = isFields(output) ? outputText(output) : undefined;
-        if (text === undefined) leftOut.set("output", (leftOut.get("output") ?? 0) + 1);
+        if (text === undefined) leftOut.add("output");
         else outline.text(trimmed(text.replace(ESCAPES, "")), { kind: "code", place });
       }
     }
     await file.budget.pause();
   }
-  reportLeftOut(file, leftOut);
+  leftOut.report(file);
   yield outline.document(undefined);
 }
 

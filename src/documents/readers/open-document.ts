@@ -6,7 +6,8 @@
 
 import { append } from "../../math/append.ts";
 import type { Budget } from "../file/budget.ts";
-import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import { LeftOut } from "../file/left-out.ts";
+import type { SourceFile } from "../file/source-file.ts";
 import { usefulTitle } from "../file/title.ts";
 import { type Container, Damage, withContainer } from "../office/container.ts";
 import type { Row } from "../tables/delimited.ts";
@@ -19,11 +20,11 @@ import { tableDocuments } from "./table.ts";
 /** Empty cells and rows that only fill the sheet are repeated up to a million times. */
 const MAX_REPEATED = 1_000;
 
-export async function* readOpenDocument(file: SourceFile): AsyncGenerator<Document> {
-  yield* withContainer(file, "an OpenDocument file", (container) => read(container, file));
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
+  yield* withContainer(file, "an OpenDocument file", (container) => openDocuments(container, file));
 }
 
-async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+async function* openDocuments(container: Container, file: SourceFile): AsyncGenerator<Document> {
   const root = await container.xml("content.xml");
   const body = root && first(root, "office:body");
   if (!body) throw new Damage("no content.xml");
@@ -42,7 +43,7 @@ async function* read(container: Container, file: SourceFile): AsyncGenerator<Doc
   const outline = new Outline();
   if (content?.name === "office:presentation") addSlides(content, text, outline, file.budget);
   else if (content) addElements(text.blocks(content), outline, file.budget);
-  reportLeftOut(file, text.leftOut);
+  text.leftOut.report(file);
   yield outline.document(title ?? text.title);
 }
 
@@ -107,7 +108,7 @@ const LEFT_OUT = new Set([
 /** The text of a document or of a slide, as elements of HTML. */
 class OpenText {
   title: string | undefined;
-  readonly leftOut = new Map<string, number>();
+  readonly leftOut = new LeftOut();
   readonly #styles: ScriptStyles;
   readonly #budget: Budget;
   /** Notes and text boxes of the paragraph that is read. */
@@ -130,7 +131,7 @@ class OpenText {
     if (name === "text:list") return [this.#list(child)];
     if (name === "table:table") return [this.#table(child)];
     if (name === "draw:object" || name === "draw:object-ole") {
-      this.leftOut.set("embedded object", (this.leftOut.get("embedded object") ?? 0) + 1);
+      this.leftOut.add("embedded object");
       return [];
     }
     return attributes["text:display"] === "none" ? [] : this.blocks(child);
@@ -146,7 +147,7 @@ class OpenText {
     const style = this.#styles.named(child.attributes["text:style-name"]);
     const level = Number.parseInt(child.attributes["text:outline-level"] ?? "1", 10) || 1;
     if (style === "Title" && this.title === undefined) {
-      this.title = children.map(contentOf).join("").trim() || undefined;
+      this.title = children.map(textContent).join("").trim() || undefined;
       return own;
     }
     const isTop = style === "Title" || style === "Subtitle";
@@ -199,9 +200,6 @@ class OpenText {
   }
 }
 
-const contentOf = (node: Node): string =>
-  isText(node) ? node.text : node.children.map(contentOf).join("");
-
 /** The rows of a sheet with text. Covered cells have the text of the cell that covers them. */
 function rowsOf(table: Element, styles: ScriptStyles, budget: Budget): Row[] {
   const rows: Row[] = [];
@@ -237,5 +235,5 @@ function cellText(cell: Element, text: OpenText): string {
   if (type === "date") return attributes["office:date-value"] ?? "";
   if (type === "boolean") return attributes["office:boolean-value"] ?? "";
   if (type === "float") return attributes["office:value"] ?? "";
-  return text.blocks(cell).map(contentOf).join("\n").trim();
+  return text.blocks(cell).map(textContent).join("\n").trim();
 }

@@ -7,7 +7,7 @@ import { largestLine, pageBlocks } from "../pdf/page.ts";
 import { PdfThread } from "../pdf/thread.ts";
 import type { Block, Document } from "../tree/document.ts";
 
-export async function* readPdf(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const bytes = new Uint8Array(await file.bytes());
   await using thread = new PdfThread(file);
   const { pages, title } = await thread.open(bytes);

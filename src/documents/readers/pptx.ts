@@ -6,9 +6,17 @@
 
 import { append } from "../../math/append.ts";
 import type { Budget } from "../file/budget.ts";
-import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import { LeftOut } from "../file/left-out.ts";
+import type { SourceFile } from "../file/source-file.ts";
 import { type Container, withContainer } from "../office/container.ts";
-import { mainPart, type Relationship, relationshipsOf, titleProperty } from "../office/office.ts";
+import {
+  isTrue,
+  mainPart,
+  type Relationship,
+  relatedPart,
+  relationshipsOf,
+  titleProperty,
+} from "../office/office.ts";
 import type { Document, Place } from "../tree/document.ts";
 import { addElements, element, Inline, type Item, listOf, type Node } from "../tree/html-tree.ts";
 import { childrenOf, type Element, find, first, isText, textContent } from "../tree/markup.ts";
@@ -18,18 +26,18 @@ import { formula } from "../tree/scripts.ts";
 /** Placeholders that all slides have. */
 const REPEATED = /^(?:dt|ftr|hdr|sldNum)$/;
 
-export async function* readPptx(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   yield* withContainer(file, "a PowerPoint presentation (.pptx)", (container) =>
-    read(container, file),
+    presentation(container, file),
   );
 }
 
-async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+async function* presentation(container: Container, file: SourceFile): AsyncGenerator<Document> {
   const main = await mainPart(container);
   const root = await container.xml(main);
   const relationships = await relationshipsOf(container, main);
   const outline = new Outline();
-  const leftOut = new Map<string, number>();
+  const leftOut = new LeftOut();
   let number = 0;
   let firstTitle: string | undefined;
   for (const { attributes } of root ? find(root, "p:sldId") : []) {
@@ -43,7 +51,7 @@ async function* read(container: Container, file: SourceFile): AsyncGenerator<Doc
     addSlide(nodes, outline, file.budget, { slide: number });
     await file.budget.pause();
   }
-  reportLeftOut(file, leftOut);
+  leftOut.report(file);
   yield outline.document((await titleProperty(container)) ?? firstTitle ?? "");
 }
 
@@ -66,7 +74,7 @@ function addSlide(
 interface SlideParts {
   readonly container: Container;
   readonly own: readonly Relationship[];
-  readonly leftOut: Map<string, number>;
+  readonly leftOut: LeftOut;
   readonly budget: Budget;
 }
 
@@ -81,8 +89,7 @@ async function slideNodes(slide: Element, parts: SlideParts): Promise<SlideNodes
       if (isTitle) append(titles, paragraphTexts(shape));
       else append(nodes, paragraphNodes(shape, type === "" || type === "body" || type === "obj"));
     } else append(nodes, await frameNodes(shape, parts));
-  const notes = parts.own.find(({ type }) => type === "notesSlide")?.target;
-  const page = notes === undefined ? undefined : await parts.container.xml(notes);
+  const page = await relatedPart(parts.container, parts.own, "notesSlide");
   for (const shape of page ? find(page, "p:sp") : [])
     if (placeholderOf(shape) === "body") append(nodes, paragraphNodes(shape, false));
   return { title: titles.join(" ").trim(), nodes };
@@ -101,12 +108,11 @@ async function frameNodes(frame: Element, parts: SlideParts): Promise<Node[]> {
   const data = first(frame, "a:graphicData")?.attributes.uri ?? "";
   const kind = data.slice(data.lastIndexOf("/") + 1);
   if (kind === "diagram") {
-    const target = parts.own.find(({ type }) => type === "diagramData")?.target;
-    const diagram = target === undefined ? undefined : await parts.container.xml(target);
+    const diagram = await relatedPart(parts.container, parts.own, "diagramData");
     if (diagram) return [...find(diagram, "a:p")].map((one) => element("p", inlineOf(one)));
   }
   const what = kind === "chart" || kind === "diagram" ? kind : "embedded object";
-  parts.leftOut.set(what, (parts.leftOut.get(what) ?? 0) + 1);
+  parts.leftOut.add(what);
   return [];
 }
 
@@ -128,8 +134,6 @@ function tableNode(table: Element): Element {
     ? element("table", [element("thead", rows.slice(0, 1)), element("tbody", rows.slice(1))])
     : element("table", rows);
 }
-
-const isTrue = (value: string | undefined): boolean => value === "1" || value === "true";
 
 const paragraphTexts = (shape: Element): string[] =>
   [...find(shape, "a:p")].map((paragraph) => inlineOf(paragraph).map(contentOf).join(""));

@@ -1,6 +1,6 @@
 /** The document of a record: an object of JSON, or a row of a table with named columns. */
 
-import { type Fields, recordFields } from "../../text/record-fields.ts";
+import { type Fields, isFields, recordFields } from "../../text/record-fields.ts";
 import type { Budget } from "../file/budget.ts";
 import type { Document } from "../tree/document.ts";
 
@@ -22,6 +22,21 @@ export function recordDocument(
   const kind = text === undefined ? ({ kind: "list" } as const) : {};
   const blocks = body.trim() === "" ? [] : [{ text: body, headings: [], ...kind, ...lines }];
   return { record: id ?? record, title, blocks, metadata };
+}
+
+/**
+ * The document of a JSON value, which is an object or a text.
+ *
+ * @param line of JSON Lines
+ */
+export function valueDocument(
+  value: unknown,
+  record: string,
+  budget: Budget,
+  line?: number,
+): Document {
+  const fields = isFields(value) ? value : { text: linesOf(value, budget) };
+  return recordDocument(fields, record, budget, line);
 }
 
 /** All values of a JSON value, one a line, with their names: `address.city: Rome`. */

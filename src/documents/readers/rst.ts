@@ -35,7 +35,7 @@ const LEFT_OUT =
   /^(?:toctree|contents|sectnum|include|raw|index|meta|highlight|default-role|role|title|currentmodule|module|automodule|auto\w{1,30}|target-notes|header|footer|tabularcolumns)$/;
 const NOTES = /^(?:note|warning|tip|hint|important|caution|danger|attention|error|seealso|todo)$/;
 
-export async function* readRst(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const source = await file.text();
   const outline = new Outline();
   const lines = source.split("\n").map((line) => line.trimEnd().replaceAll("\t", "        "));

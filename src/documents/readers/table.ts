@@ -25,7 +25,7 @@ export interface TableRow extends Pick<Row, "lines"> {
   readonly values: readonly string[];
 }
 
-export async function* readTable(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const text = await file.text();
   yield* tableDocuments(() => rowsOf(text, file), file);
 }

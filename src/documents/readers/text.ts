@@ -9,7 +9,7 @@ const ITEM = /^[ \t]{0,20}(?:[-*•·–+]|\(?(?:\d{1,4}|[a-z])[.)])[ \t]/i;
 /** Columns are separated by tabs, bars or three spaces. */
 const COLUMNS = /\S(?:\t+| {3,}| \| )\S/;
 
-export async function* readPlainText(file: SourceFile): AsyncGenerator<Document> {
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
   yield { title: "", blocks: paragraphs(await file.text()) };
 }
 

@@ -4,9 +4,10 @@
  * Source: ECMA-376, part 1, 18 (SpreadsheetML).
  */
 
-import { reportLeftOut, type SourceFile } from "../file/source-file.ts";
+import { LeftOut } from "../file/left-out.ts";
+import type { SourceFile } from "../file/source-file.ts";
 import { type Container, withContainer } from "../office/container.ts";
-import { mainPart, relationshipsOf } from "../office/office.ts";
+import { isTrue, mainPart, relatedPart, relationshipsOf } from "../office/office.ts";
 import type { Row } from "../tables/delimited.ts";
 import type { Document } from "../tree/document.ts";
 import { childrenOf, type Element, find, first, textContent } from "../tree/markup.ts";
@@ -19,17 +20,16 @@ const DATE_FORMATS = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
 const [EPOCH_1900, EPOCH_1904] = [25_569, 24_107];
 const DAY_MS = 86_400_000;
 
-export async function* readXlsx(file: SourceFile): AsyncGenerator<Document> {
-  yield* withContainer(file, "an Excel workbook (.xlsx)", (container) => read(container, file));
+export async function* read(file: SourceFile): AsyncGenerator<Document> {
+  yield* withContainer(file, "an Excel workbook (.xlsx)", (container) =>
+    workbookRows(container, file),
+  );
 }
 
-async function* read(container: Container, file: SourceFile): AsyncGenerator<Document> {
+async function* workbookRows(container: Container, file: SourceFile): AsyncGenerator<Document> {
   const main = await mainPart(container);
   const relationships = await relationshipsOf(container, main);
-  const part = async (type: string): Promise<Element | undefined> => {
-    const target = relationships.find((one) => one.type === type)?.target;
-    return target === undefined ? undefined : container.xml(target);
-  };
+  const part = (type: string) => relatedPart(container, relationships, type);
   const workbook = await container.xml(main);
   if (!workbook) return;
   const shared = await part("sharedStrings");
@@ -39,19 +39,19 @@ async function* read(container: Container, file: SourceFile): AsyncGenerator<Doc
     epoch: isTrue(first(workbook, "workbookPr")?.attributes.date1904) ? EPOCH_1904 : EPOCH_1900,
     file,
   };
-  const leftOut = new Map<string, number>();
+  const leftOut = new LeftOut();
   for (const { attributes } of find(workbook, "sheet")) {
     const { name: sheet = "" } = attributes;
     const relationship = relationships.find(({ id }) => id === attributes["r:id"]);
     const root = relationship && (await container.xml(relationship.target));
-    if (relationship?.type === "chartsheet") leftOut.set("chart", (leftOut.get("chart") ?? 0) + 1);
+    if (relationship?.type === "chartsheet") leftOut.add("chart");
     if (!root || relationship.type !== "worksheet") continue;
     const rows = rowsOf(root, context);
     yield* tableDocuments(() => rows, file, { place: { sheet }, name: sheet });
   }
-  const charts = container.names.filter((name) => /\/charts\/chart\d+\.xml$/.test(name)).length;
-  if (charts > 0) leftOut.set("chart", (leftOut.get("chart") ?? 0) + charts);
-  reportLeftOut(file, leftOut);
+  for (const name of container.names)
+    if (/\/charts\/chart\d+\.xml$/.test(name)) leftOut.add("chart");
+  leftOut.report(file);
 }
 
 interface Context {
@@ -166,5 +166,3 @@ const MAX_FORMAT_LENGTH = 255;
 const isDateFormat = (code: string): boolean =>
   code.length <= MAX_FORMAT_LENGTH &&
   /[dmyh]/i.test(code.replace(/"[^"]*"|\[[^\]]*\]|\\./g, "").replace(/general/i, ""));
-
-const isTrue = (value: string | undefined): boolean => value === "1" || value === "true";

@@ -1,7 +1,6 @@
-/** What the readers of `readers/` make of a file: documents, which consist of blocks. */
+/** What a reader makes of a file: documents, which consist of blocks. */
 
 import type { Metadata } from "../../text/passage.ts";
-import type { SourceFile } from "../file/source-file.ts";
 
 /** A paragraph, a list, a table, code: text that belongs together. */
 export interface Block {
@@ -46,9 +45,3 @@ export interface Document {
   readonly blocks: Iterable<Block>;
   readonly metadata?: Metadata | undefined;
 }
-
-/**
- * Reads the documents of a file. It throws `InputError` if the file is damaged, also after some
- * documents, and reports what it leaves out with `file.report`.
- */
-export type Reader = (file: SourceFile) => AsyncIterable<Document> | Iterable<Document>;

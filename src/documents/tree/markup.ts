@@ -172,14 +172,13 @@ export const childrenOf = (element: Element, name?: string): Element[] =>
     (child): child is Element => !isText(child) && (name === undefined || child.name === name),
   );
 
-/** All text in an element. */
-export function textContent(element: Element): string {
+/** All text in an element, or the text itself. */
+export function textContent(node: Element | Text): string {
   const texts: string[] = [];
-  const collect = ({ children }: Element): void => {
-    for (const child of children)
-      if (isText(child)) texts.push(child.text);
-      else collect(child);
+  const collect = (inner: Element | Text): void => {
+    if (isText(inner)) texts.push(inner.text);
+    else for (const child of inner.children) collect(child);
   };
-  collect(element);
+  collect(node);
   return texts.join("");
 }

@@ -2,6 +2,7 @@
 
 import { append } from "../../../math/append.ts";
 import type { Budget } from "../../file/budget.ts";
+import { LeftOut } from "../../file/left-out.ts";
 import { element, Inline, type Item, listOf, type Node, text } from "../../tree/html-tree.ts";
 import { childrenOf, type Element, find, first, isText, textContent } from "../../tree/markup.ts";
 import { formula } from "../../tree/scripts.ts";
@@ -35,7 +36,7 @@ export class WordBody {
   /** The text of the style "Title". */
   title: string | undefined;
   /** What the document has that is no text, and how many. */
-  readonly leftOut = new Map<string, number>();
+  readonly leftOut = new LeftOut();
   readonly #parts: WordParts;
   readonly #notes: ReadonlyMap<string, Element>;
   #items: Item[] = [];
@@ -83,7 +84,7 @@ export class WordBody {
       else if (child.name === "w:tbl") {
         this.#endList(nodes);
         nodes.push(this.#table(child));
-      } else if (child.name === "w:altChunk") this.#count("embedded document");
+      } else if (child.name === "w:altChunk") this.leftOut.add("embedded document");
       else if (child.name === "w:sdt" && isContents(child)) continue;
       else if (!LEFT_OUT.has(child.name)) this.#addBlocks(child, nodes);
     }
@@ -97,7 +98,7 @@ export class WordBody {
     const boxes: Node[] = [];
     this.#inline(paragraph, inline, boxes);
     const children = inline.done();
-    const content = children.map(contentOf).join("").trim();
+    const content = children.map(textContent).join("").trim();
     if (content !== "" && name === "title" && this.title === undefined) this.title = content;
     else if (content !== "") {
       const level = name === "title" || name === "subtitle" ? 1 : headingLevel;
@@ -153,9 +154,9 @@ export class WordBody {
       } else if (name === "m:oMath") inline.add(formula(child).replace(/\s+/g, " "));
       else if (name === "w:footnoteReference" || name === "w:endnoteReference") this.#note(child);
       else if (name === "w:txbxContent") this.#textBox(child, boxes);
-      else if (name === "w:object" || name === "w:control") this.#count("embedded object");
-      else if (/:chart$/.test(name)) this.#count("chart");
-      else if (/:relIds$/.test(name)) this.#count("diagram");
+      else if (name === "w:object" || name === "w:control") this.leftOut.add("embedded object");
+      else if (/:chart$/.test(name)) this.leftOut.add("chart");
+      else if (/:relIds$/.test(name)) this.leftOut.add("diagram");
       else if (name === "mc:AlternateContent") this.#alternative(child, inline, boxes, script);
       else this.#inline(child, inline, boxes, script);
     }
@@ -236,19 +237,12 @@ export class WordBody {
     this.#items = items;
     return nodes;
   }
-
-  #count(what: string): void {
-    this.leftOut.set(what, (this.leftOut.get(what) ?? 0) + 1);
-  }
 }
 
 function extendDown(cell: Element): void {
   const attributes = cell.attributes as Record<string, string>;
   attributes.rowspan = String(Number(attributes.rowspan ?? "1") + 1);
 }
-
-const contentOf = (node: Node): string =>
-  isText(node) ? node.text : node.children.map(contentOf).join("");
 
 function* notesOf(root: Element | undefined, name: string): Generator<[string, Element]> {
   for (const note of root ? find(root, name) : [])

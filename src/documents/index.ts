@@ -1,0 +1,18 @@
+/**
+ * The package entry `reatt/documents`: reading documents, and readers of formats of your own.
+ *
+ * @module reatt/documents
+ */
+
+export { InputError, type Problem } from "../io/errors.ts";
+export type { Metadata, MetadataItem, MetadataValue, Passage } from "../text/passage.ts";
+export { checkReader } from "./check-reader.ts";
+export { type DocumentReader, defineReader } from "./define-reader.ts";
+export type { Budget, Cost } from "./file/budget.ts";
+export type { SourceFile } from "./file/source-file.ts";
+export {
+  type ReadDocumentsOptions,
+  readDocuments,
+  type SkippedFile,
+} from "./read-documents.ts";
+export type { Block, Document, LineMark, Place } from "./tree/document.ts";
