@@ -15,4 +15,4 @@ export {
   readDocuments,
   type SkippedFile,
 } from "./read-documents.ts";
-export type { Block, Document, LineMark, Place } from "./tree/document.ts";
+export type { Block, Document, Place } from "./tree/document.ts";

@@ -11,11 +11,16 @@ import { loadTokenizer } from "../../src/text/tokens/tokenizer.ts";
 import { writeMixedDocuments } from "../documents/mixed.ts";
 import { temporary } from "../retrieval/support.ts";
 import { moduleArguments } from "../support/node-program.ts";
+import { TOKENIZER, writeLexicalModel } from "../support/training.ts";
 import { runCaptured } from "./support.ts";
 
 const MODEL = ["--model", "models/reatt-mini"];
-const tokenizer = await loadTokenizer("models/reatt-mini/spiece.model");
 const folder = await temporary();
+const small = join(folder.path, "model");
+await writeLexicalModel(small);
+/** For what does not depend on answers. */
+const SMALL = ["--model", small];
+const tokenizer = await loadTokenizer(TOKENIZER);
 test.after(async () => {
   await folder[Symbol.asyncDispose]();
 });
@@ -61,7 +66,7 @@ test("a corpus that is no use: what is wrong with it, in the words of the comman
   await writeFile(join(useless, "old.doc"), "x");
   const build = async (corpus: string, ...args: string[]) => {
     const out = join(folder.path, "none");
-    return (await runCaptured(["index", ...MODEL, "--corpus", corpus, "--out", out, ...args]))
+    return (await runCaptured(["index", ...SMALL, "--corpus", corpus, "--out", out, ...args]))
       .stderr;
   };
   assert.match(
@@ -88,7 +93,7 @@ test("the text that is cut is reported; --split-records keeps it", async () => {
   ];
   await writeFile(corpus, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   const out = join(folder.path, "long");
-  const build = ["index", ...MODEL, "--corpus", corpus, "--out", out];
+  const build = ["index", ...SMALL, "--corpus", corpus, "--out", out];
   const { stderr } = await runCaptured(build);
   const [, cut] = /warning: 1 passage is longer than 512 tokens; (\d+) tokens/.exec(stderr)!;
   const { cut: recorded, tokens } = await json("index", "info", "--index", out, "--json");
@@ -105,10 +110,10 @@ test("the text that is cut is reported; --split-records keeps it", async () => {
 
 test("the first sync after index reads and splits nothing again", async () => {
   const out = join(folder.path, "recorded");
-  const build = ["index", ...MODEL, "--corpus", docs, "--out", out, "--passage-words", "50"];
+  const build = ["index", ...SMALL, "--corpus", docs, "--out", out, "--passage-words", "50"];
   assert.is((await runCaptured(build)).code, 0);
   const sync = async (...args: string[]) =>
-    (await runCaptured(["sync", docs, ...MODEL, "--index", out, ...args])).stdout;
+    (await runCaptured(["sync", docs, ...SMALL, "--index", out, ...args])).stdout;
   assert.is(await sync(), "0 added, 0 replaced, 0 deleted, 7 unchanged\n");
   assert.match(
     await sync("--passage-words", "60"),
@@ -123,7 +128,7 @@ test("the first sync after index reads and splits nothing again", async () => {
 
 test("sync prints what it did", async () => {
   const out = join(folder.path, "synced");
-  const sync = async () => (await runCaptured(["sync", docs, ...MODEL, "--index", out])).stdout;
+  const sync = async () => (await runCaptured(["sync", docs, ...SMALL, "--index", out])).stdout;
   assert.match(
     await sync(),
     /added steam\.md, passages: 1\nadded towns\.jsonl, passages: 1\n7 added, 0 replaced, 0 deleted, 0 unchanged\n$/,
@@ -139,17 +144,17 @@ test("standard input, and sync --watch until it is interrupted", async () => {
   const out = join(folder.path, "stdin");
   const reatt = (...args: string[]) =>
     spawn(process.execPath, [...moduleArguments("src/cli/main.ts"), ...args]);
-  const build = reatt("index", ...MODEL, "--corpus", "-", "--out", out);
+  const build = reatt("index", ...SMALL, "--corpus", "-", "--out", out);
   build.stdin.end("The lion lives in Africa.");
   assert.is(await new Promise((resolve) => build.once("exit", resolve)), 0);
   assert.is((await json("index", "info", "--index", out, "--json")).passages, 1);
-  const empty = reatt("index", ...MODEL, "--corpus", "-", "--out", join(folder.path, "empty"));
+  const empty = reatt("index", ...SMALL, "--corpus", "-", "--out", join(folder.path, "empty"));
   empty.stdin.end(" \n");
   const [problem] = await empty.stderr.setEncoding("utf8").toArray();
   assert.match(problem, /^reatt: standard input: expected a document with text, got none;/);
 
   const inside = join(docs, "index"); // its own changes are none of the documents
-  const watch = reatt("sync", docs, ...MODEL, "--index", inside, "--watch");
+  const watch = reatt("sync", docs, ...SMALL, "--index", inside, "--watch");
   let printed = "";
   const prints = (pattern: RegExp) =>
     new Promise<void>((resolve) => {

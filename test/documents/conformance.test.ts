@@ -1,7 +1,7 @@
 /**
  * What every format promises, over the list of src/documents/formats.ts and the cases of cases.ts:
- * its sample is read whole, damaged files end in one line, limits and signals stop reading, and time
- * grows with the size.
+ * its sample is read whole, damaged files end in one line, limits and signals stop reading, and the
+ * time grows with the size.
  */
 
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";

@@ -72,7 +72,7 @@ export class Budget {
     this.#signal = signal;
   }
 
-  /** @throws {InputError} if more is spent than a file may cost */
+  /** Counts what a reader uses. @throws {InputError} if that is more than a file may cost */
   spend(cost: Cost, count = 1): void {
     const spent = (this.#spent[cost] ?? 0) + count;
     this.#spent[cost] = spent;
@@ -84,7 +84,7 @@ export class Budget {
     return LIMITS[cost] - (this.#spent[cost] ?? 0);
   }
 
-  /** @throws {InputError} if `levels` elements are inside each other */
+  /** Checks how deep elements are inside each other. @throws {InputError} over 1,000 levels */
   checkLevels(levels: number): void {
     if (levels > LIMITS.levels) throw beyond(this.#where, allowed("levels"));
   }

@@ -15,15 +15,18 @@ export interface Block {
   readonly header?: string | undefined;
   /** The headings above it, from the outermost to the innermost. */
   readonly headings: readonly string[];
-  readonly lines?: readonly LineMark[] | undefined;
+  /** From the position `at` in the text on, it stands on `line` of the file. In ascending order. */
+  readonly lines?: readonly (readonly [at: number, line: number])[] | undefined;
+  /** Where it stands, if not on lines of a text file. */
   readonly place?: Place | undefined;
 }
 
-/** From the position `at` in the text of a block on, it stands on `line` of the file. */
-export type LineMark = readonly [at: number, line: number];
+/** A position in the text of a block, and its line. */
+export type LineMark = NonNullable<Block["lines"]>[number];
 
 /** Where a block stands in its file. All numbers are counted from 1. */
 export interface Place {
+  /** The page. */
   readonly page?: number;
   /** Whether the page is a slide, so that no passage goes on to the next one. */
   readonly isSlide?: boolean;
@@ -33,6 +36,7 @@ export interface Place {
   readonly slide?: number;
   /** Lines are the rows of the sheet. */
   readonly sheet?: string;
+  /** The chapter of a book. */
   readonly chapter?: number;
 }
 
@@ -42,6 +46,8 @@ export interface Document {
   readonly record?: string | undefined;
   /** May be empty. */
   readonly title: string;
+  /** Its text in parts, in their order. */
   readonly blocks: Iterable<Block>;
+  /** The fields of each of its passages. */
   readonly metadata?: Metadata | undefined;
 }
