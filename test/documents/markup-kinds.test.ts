@@ -253,8 +253,8 @@ test("html: title, headings and lines", async () => {
   assert.equal(
     passages.map(({ title, text, metadata }) => [title, text, metadata!._lines]),
     [
-      ["T – S > T", "One two.", "4-5"],
-      ["T – S > T > A", "Three.", "7"],
+      ["T – S", "One two.", "4-5"],
+      ["T – S > A", "Three.", "7"],
     ],
   );
 });

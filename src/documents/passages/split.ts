@@ -1,7 +1,11 @@
 /**
  * Splits a document into passages. A passage has blocks of one section, as many as fit. A longer
- * block is split between sentences, a longer sentence between words. Nothing is cut: the texts of
- * all passages without their overlap are the text of the document.
+ * block is split between sentences, items or lines, a longer sentence between words. Nothing is
+ * cut: the texts of all passages without their overlap are the text of the document.
+ *
+ * What announces stays with what it announces: a term with its definition, a sentence that ends
+ * with a colon with its list, a question with its answer. No passage ends with it. Where the list
+ * or the definition is divided, each part repeats it, as the parts of a table repeat the head.
  *
  * A passage ends at the first of two limits: a number of words, and the number of tokens that the
  * model reads. DPR splits Wikipedia into passages of 100 words, and ReAtt uses them. English text
@@ -21,6 +25,7 @@ import {
   wordUnits,
 } from "../../text/units.ts";
 import type { Block, Document, Place } from "../tree/document.ts";
+import { KINDS } from "../tree/kinds.ts";
 
 export interface SplitOptions {
   /** Counts tokens. Default: an estimate of one token for two characters. */
@@ -53,14 +58,20 @@ export interface SplitPassage {
 /** A unit of a block. */
 interface Part extends Unit {
   readonly block: Block;
+  /** The text that announces the block; may be empty. */
+  readonly lead: string;
 }
 
 /** A longer title becomes a block. */
 const MAX_TITLE_LENGTH = 200; // characters
 /** The share of a passage that title and headings may take. */
 const TITLE_SHARE = 0.25;
-/** The share of a passage that the repeated head of a table may take. */
-const HEADER_SHARE = 0.5;
+/** The share of a passage that may be repeated: the head of a table, or what announces a list. */
+const REPEATED_SHARE = 0.5;
+/** The share of a passage that goes to the next one because it announces it. */
+const LEAD_SHARE = 0.5;
+/** Words of a question that the next block answers. */
+const MAX_QUESTION_WORDS = 30;
 const CHARACTERS_PER_TOKEN = 2;
 /** Passages that have too many tokens are split into parts that are this much smaller. */
 const MARGIN = 1.1;
@@ -72,7 +83,7 @@ export function* splitDocument(
   const isTitle = given.length <= MAX_TITLE_LENGTH;
   const all = isTitle ? blocks : [{ text: given, headings: [] }, ...blocks];
   for (const { headings, group } of sections(all)) {
-    const path = [isTitle ? given : "", ...headings].filter((part) => part !== "");
+    const path = pathOf([isTitle ? given : "", ...headings]);
     const section = new Section(path.join(" > "), headings, options);
     for (const parts of packed(group, options.passageWords - options.overlapWords))
       yield* section.passages(parts);
@@ -104,7 +115,30 @@ function* sections(
   }
 }
 
-/** Groups of parts with at most `limit` words each, in order. */
+/** Title and headings without those whose words another one beside them has. */
+function pathOf(parts: readonly string[]): string[] {
+  const path: string[] = [];
+  for (const part of parts) {
+    const above = path.at(-1);
+    if (part === "" || (above !== undefined && hasWordsOf(above, part))) continue;
+    if (above !== undefined && hasWordsOf(part, above)) path.pop();
+    path.push(part);
+  }
+  return path;
+}
+
+const wordSet = (text: string): ReadonlySet<string> =>
+  new Set(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [text]);
+
+function hasWordsOf(text: string, other: string): boolean {
+  const words = wordSet(text);
+  return [...wordSet(other)].every((word) => words.has(word));
+}
+
+/**
+ * Groups of parts with at most `limit` words each, in order. What announces the next part, and no
+ * more than half of the limit, goes with it.
+ */
 function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void> {
   let group: Part[] = [];
   let words = 0;
@@ -113,12 +147,18 @@ function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void
     if (total === 0) continue;
     const isLong = total > limit;
     const target = total / Math.ceil(total / limit); // parts of equal size, not a last short one
+    const lead = textOf(announcing(group, limit));
     let isInside = false;
-    for (const part of isLong ? partsOf(block, limit) : [wholePart(block, total)]) {
+    for (const part of isLong ? partsOf(block, lead, limit) : [wholePart(block, lead, total)]) {
       const isFull = words + part.words > limit || (isInside && words >= target);
       if (group.length > 0 && (isFull || (isLong && !isInside))) {
-        yield group;
-        [group, words] = [[], 0];
+        const kept = announcing(group, limit);
+        const done = withoutEnd(group, kept);
+        if (done.length > 0) {
+          yield done;
+          group = kept;
+          words = wordsOf(kept);
+        }
       }
       group.push(part);
       words += part.words;
@@ -128,20 +168,59 @@ function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void
   if (group.length > 0) yield group;
 }
 
-const wholePart = (block: Block, words: number): Part => ({
-  block,
-  words,
+const wordsOf = (parts: readonly Part[]): number =>
+  parts.reduce((sum, { words }) => sum + words, 0);
+
+/** The end of a group that announces what follows: terms, titles of notes, a sentence with a colon. */
+function announcing(group: readonly Part[], limit: number): Part[] {
+  const end: Part[] = [];
+  for (const part of [...group].reverse()) {
+    const last = announcement(part);
+    if (!last || wordsOf(end) + last.words > LEAD_SHARE * limit) break;
+    end.unshift(last);
+    if (last !== part) break;
+  }
+  return end;
+}
+
+/** A part, or its last sentence, if that announces what follows. */
+function announcement(part: Part): Part | undefined {
+  const { block, start, end, words } = part;
+  const { hasLines, leads } = KINDS[block.kind ?? "paragraph"];
+  const text = block.text.slice(start, end);
+  if (leads) return part;
+  if (!hasLines && words <= MAX_QUESTION_WORDS && /^[^.!?]*\?\s*$/u.test(text)) return part;
+  if (block.kind === "table" || !/[:：]\s*$/u.test(text)) return undefined;
+  const sentence = hasLines ? undefined : [...unitsOf(part)].at(-1);
+  return sentence && sentence.words < words ? sentence : part;
+}
+
+/** A group without its end, which can begin inside of a part. */
+function withoutEnd(group: readonly Part[], end: readonly Part[]): Part[] {
+  if (end.length === 0) return [...group];
+  const rest = group.slice(0, group.length - end.length);
+  const whole = group[rest.length]!;
+  const cut = end[0]!;
+  if (whole === cut) return rest;
+  const own = whole.block.text.slice(whole.start, cut.start).trimEnd();
+  return [...rest, { ...whole, end: whole.start + own.length, words: whole.words - cut.words }];
+}
+
+const wholePart = (block: Block, lead: string, words: number): Part => ({
+  ...{ block, lead, words },
   start: 0,
   end: block.text.length,
 });
 
 /** The units of a block that stay whole while they fit: sentences of a text, lines of others. */
-function* partsOf(block: Block, limit: number): Generator<Part, void> {
+function* partsOf(block: Block, lead: string, limit: number): Generator<Part, void> {
   const { text, kind } = block;
-  for (const unit of kind === undefined ? sentenceUnits(text) : lineUnits(text))
-    if (unit.words <= limit || kind === "table" || kind === "code") yield { ...unit, block };
-    else for (const smaller of smallerUnits(text, unit, limit)) yield { ...smaller, block };
+  for (const unit of hasLines(block) ? lineUnits(text) : sentenceUnits(text))
+    if (unit.words <= limit || kind === "table" || kind === "code") yield { ...unit, block, lead };
+    else for (const smaller of smallerUnits(text, unit, limit)) yield { ...smaller, block, lead };
 }
+
+const hasLines = ({ kind = "paragraph" }: Block): boolean => KINDS[kind].hasLines;
 
 /** The sentences of a long unit, and the words of long sentences. */
 function* smallerUnits(text: string, { start, end }: Unit, limit: number): Generator<Unit, void> {
@@ -181,10 +260,17 @@ class Section {
     yield { title: this.#title, text, own, headings: this.#headings, ...placeOf(parts) };
   }
 
-  /** The head of the table that the passage continues, else the end of the passage before. */
-  #textBefore({ block: { header }, start }: Part): string {
-    if (header === undefined || start < header.length) return this.#overlap;
-    return countWords(header) <= HEADER_SHARE * this.#options.passageWords ? header : "";
+  /**
+   * What announces the block that the passage continues and the head of its table, as far as they
+   * are short; else the end of the passage before.
+   */
+  #textBefore({ block: { header = "" }, lead, start }: Part): string {
+    const isContinued = start > 0 && start >= header.length;
+    if (!isContinued || (lead === "" && header === "")) return this.#overlap;
+    const most = REPEATED_SHARE * this.#options.passageWords;
+    const repeated = [lead, header].filter((text) => text !== "");
+    while (countWords(repeated.join("\n")) > most) repeated.shift();
+    return repeated.join("\n");
   }
 
   /** Tokens, as a multiple of the limit. */
@@ -214,7 +300,13 @@ function shortened(title: string, options: SplitOptions): string {
 
 /** Divides parts into `count` groups of about the same number of words, or a single part. */
 function dividedInto(parts: readonly Part[], count: number): Part[][] {
-  if (parts.length === 1) return dividedPart(parts[0]!, count);
+  const last = parts.at(-1)!;
+  if (parts.length === 1) return dividedPart(last, count);
+  const leads = parts.slice(0, -1);
+  if (leads.every((part) => announcement(part) === part)) {
+    const [first, ...others] = dividedPart(last, count);
+    if (first) return [[...leads, ...first], ...others];
+  }
   const total = parts.reduce((sum, { words }) => sum + words, 0);
   const groups = Array.from({ length: count }, (): Part[] => []);
   let before = 0;
@@ -223,18 +315,31 @@ function dividedInto(parts: readonly Part[], count: number): Part[][] {
     before += part.words;
   }
   const filled = groups.filter((group) => group.length > 0);
-  return filled.length > 1 ? filled : [parts.slice(0, 1), parts.slice(1)];
+  return filled.length > 1 ? announcedTogether(filled) : [parts.slice(0, 1), parts.slice(1)];
+}
+
+/** Groups none of which ends with what announces the next one, unless it is all of the group. */
+function announcedTogether(groups: readonly (readonly Part[])[]): Part[][] {
+  const all = groups.map((group) => [...group]);
+  for (const [i, group] of all.slice(0, -1).entries()) {
+    const kept = announcing(group, Infinity);
+    const done = withoutEnd(group, kept);
+    if (done.length === 0) continue;
+    all[i] = done;
+    all[i + 1]!.unshift(...kept);
+  }
+  return all;
 }
 
 /** The lines of a part, else its sentences, words or halves of a word; none for a character. */
-function dividedPart({ block, start, end, words }: Part, count: number): Part[][] {
+function dividedPart({ block, lead, start, end, words }: Part, count: number): Part[][] {
   const text = block.text.slice(start, end);
   const whole: Unit = { start: 0, end: text.length, words };
-  const lines = block.kind === undefined ? [] : [...lineUnits(text)];
+  const lines = hasLines(block) ? [...lineUnits(text)] : [];
   const sentences = lines.length > 1 ? lines : [...sentenceUnits(text)];
   const smaller = words > 1 ? [...wordUnits(text, whole)] : (halvesOf(text, whole) ?? []);
   const parts = (sentences.length > 1 ? sentences : smaller).map((unit) => ({
-    block,
+    ...{ block, lead },
     words: unit.words,
     start: start + unit.start,
     end: start + unit.end,
@@ -296,14 +401,14 @@ function lastUnits(parts: readonly Part[], limit: number): string {
   return textOf(kept);
 }
 
-function* unitsOf({ block, start, end }: Part): Generator<Part, void> {
+function* unitsOf({ block, lead, start, end }: Part): Generator<Part, void> {
   const text = block.text.slice(start, end);
-  for (const unit of block.kind === undefined ? sentenceUnits(text) : lineUnits(text))
-    yield { block, words: unit.words, start: start + unit.start, end: start + unit.end };
+  for (const unit of hasLines(block) ? lineUnits(text) : sentenceUnits(text))
+    yield { block, lead, words: unit.words, start: start + unit.start, end: start + unit.end };
 }
 
 /** None of a row or a line of code, which are not cut. */
-const lastWords = ({ block, ...unit }: Part, limit: number): Part[] =>
-  block.kind === undefined
-    ? [...wordUnits(block.text, unit)].slice(-limit).map((word) => ({ ...word, block }))
-    : [];
+const lastWords = ({ block, lead, ...unit }: Part, limit: number): Part[] =>
+  hasLines(block)
+    ? []
+    : [...wordUnits(block.text, unit)].slice(-limit).map((word) => ({ ...word, block, lead }));

@@ -1,16 +1,14 @@
 /** What a reader makes of a file: documents, which consist of blocks. */
 
 import type { Metadata } from "../../text/passage.ts";
+import type { BlockKind } from "./kinds.ts";
 
 /** A paragraph, a list, a table, code: text that belongs together. */
 export interface Block {
   /** Not empty. It may have line breaks. */
   readonly text: string;
-  /**
-   * What the lines of the text are: items of a list, rows of a table or lines of code, which are
-   * not joined and not cut. Default: running text, whose line breaks have no meaning.
-   */
-  readonly kind?: "list" | "table" | "code" | undefined;
+  /** What the text is (kinds.ts). Default: a paragraph. */
+  readonly kind?: BlockKind | undefined;
   /** The first lines of a table, which name the columns. Each part of the table repeats them. */
   readonly header?: string | undefined;
   /** The headings above it, from the outermost to the innermost. */

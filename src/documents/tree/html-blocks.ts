@@ -5,6 +5,7 @@ import { countWords } from "../../text/units.ts";
 import type { Budget } from "../file/budget.ts";
 import type { LineMark } from "./document.ts";
 import { type Cell, htmlTable } from "./html-table.ts";
+import type { BlockKind } from "./kinds.ts";
 import { childrenOf, type Element, first, isText, type Text, textContent } from "./markup.ts";
 import type { BlockDetails } from "./outline.ts";
 import { formula, subscript, superscript } from "./scripts.ts";
@@ -21,6 +22,8 @@ const BLOCKS = names(
   "header hgroup hr html legend li main nav p search section summary tbody td tfoot th thead tr",
 );
 const HEADING = /^h[1-6]$/;
+/** The title of a note opens no section: what follows the note is not a part of it. */
+const NOTE = /^(?:note|warning|tip|hint|important|caution|attention|danger|info)s?[:.!]?$/i;
 const HIDDEN_STYLE = /display\s*:\s*none|visibility\s*:\s*hidden/i;
 /** Elements of a page that are no part of its text. */
 const ASIDES = names("nav footer aside");
@@ -191,7 +194,19 @@ export class HtmlBlocks {
     this.#flush();
     this.#endList();
     const text = this.#inline(element, true);
+    if (NOTE.test(text)) {
+      this.#lead(element, "note");
+      return;
+    }
     this.#emit(level, text, element.line > 0 ? { lines: [[0, element.line]] } : {});
+  }
+
+  /** A text that belongs to the next block. */
+  #lead(element: Element, kind: BlockKind): void {
+    this.#flush();
+    const { line } = element;
+    const text = this.#inline(element, kind === "note");
+    this.#emit(0, text, { kind, ...(line > 0 && { lines: [[0, line]] }) });
   }
 
   /** The text of an element as one line. */
@@ -236,7 +251,7 @@ export class HtmlBlocks {
       this.#block({ ...element, name: "div" });
       return;
     }
-    for (const caption of childrenOf(element, "caption")) this.#block(caption);
+    for (const caption of childrenOf(element, "caption")) this.#lead(caption, "caption");
     this.#rows(table.rows, table.headerRows);
   }
 
@@ -295,7 +310,7 @@ export class HtmlBlocks {
     if (this.#lists.length === 0) this.#endList();
   }
 
-  /** `term: definition` for definitions of one paragraph; others are blocks. */
+  /** `term: definition` for definitions of one paragraph; others are terms and blocks. */
   #definitions(element: Element): void {
     const isSimple = childrenOf(element).every(
       (child) =>
@@ -303,11 +318,18 @@ export class HtmlBlocks {
         (child.name === "dd" && !first(child, "p", "ul", "ol", "dl", "pre", "table", "div")) ||
         (child.name === "dd" && childrenOf(child).length === 1 && first(child, "p")),
     );
-    if (!isSimple) {
+    if (!isSimple && this.#lists.length > 0) {
       this.#block({ ...element, name: "div" });
       return;
     }
     this.#flush();
+    if (!isSimple) {
+      for (const child of childrenOf(element))
+        if (child.name === "dt") this.#lead(child, "term");
+        else this.#element(child);
+      this.#flush();
+      return;
+    }
     const indent = "  ".repeat(this.#lists.length);
     const terms: string[] = [];
     for (const child of childrenOf(element)) {
