@@ -5,7 +5,7 @@ import { DOCUMENT_OPTIONS, splitChoices } from "../../../options/document-option
 import { DIRECTORY, INDEX_OPTIONS, PART, WRITE_OPTIONS } from "../../../options/library-options.ts";
 import { option } from "../../../options/option.ts";
 import type { BuildForecast } from "../../../retrieval/index/write/forecast.ts";
-import { checkReplaceable } from "../../../retrieval/index/write/transaction.ts";
+import { placeOf } from "../../../retrieval/places/place-of.ts";
 import { contentsOf, recordBuild } from "../../../sync/record-build.ts";
 import { readPassages } from "../../../text/read-passages.ts";
 import { defineCommand } from "../../line/command.ts";
@@ -47,7 +47,8 @@ export const indexCommand = defineCommand({
     if (part !== undefined) throw new UsageError("--part is for --store; a folder has --shard");
     if (values.bits !== undefined && values.bits !== 32 && values.shard !== undefined)
       throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
-    await checkReplaceable(directory, values.replace); // before anything that takes long
+    await using place = placeOf(directory, { signal });
+    await place.checkReplaceable(values); // before anything that takes long
     await using model = await loadModel(folder, signal);
     const options = { directory, ...values, signal };
     const { tokenizer } = model;
@@ -63,8 +64,7 @@ export const indexCommand = defineCommand({
     await using index = await model
       .index(readPassages(corpus.file, signal), { ...options, onProgress: progress.report })
       .finally(progress.stop);
-    if (contents)
-      await recordBuild(directory, contents, readPassages(corpus.file, signal), reading);
+    if (contents) await recordBuild(place, contents, readPassages(corpus.file, signal), reading);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     const { passageCount, tokenCount } = index;
     process.stderr.write(

@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../../../../src/io/errors.ts";
 import { deletePassages, indexInfo, verifyIndex } from "../../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../../src/retrieval/open-index.ts";
-import { connectStore } from "../../../../../src/retrieval/places/address.ts";
+import { connectStore } from "../../../../../src/retrieval/places/stores/connect.ts";
 import { importPassages } from "../../../../../src/retrieval/places/stores/import.ts";
 import { openPostgresServer, type PostgresServer } from "../../../../support/postgres-server.ts";
 import { encodeText } from "../../../support.ts";
