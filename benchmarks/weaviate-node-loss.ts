@@ -13,7 +13,7 @@ import { generateUuid5 } from "weaviate-client";
 import { passageVector } from "../src/retrieval/places/stores/candidate-vector.ts";
 import { connectStore } from "../src/retrieval/places/stores/connect.ts";
 import { importPassages } from "../src/retrieval/places/stores/import.ts";
-import { generationOf, openCollection } from "../src/retrieval/places/stores/open-store-index.ts";
+import { openCollection } from "../src/retrieval/places/stores/open-store-index.ts";
 import { retrying, SEARCH_PAUSES } from "../src/retrieval/places/stores/retry.ts";
 import {
   encode,
@@ -34,8 +34,7 @@ await using store = retrying(await connectStore(address), SEARCH_PAUSES);
 const importing = { header, encode, bits: undefined, isImport: true };
 const passages = makePassages(writes + 1_000);
 await importPassages(store, passages.slice(0, 1_000), importing);
-const { generation: index } = await generationOf(await openCollection(store), {
-  linkBase: undefined,
+const { generation: index } = await openCollection(store, {
   memoryLimit: 2 ** 24,
   threads: 1,
   candidates: 200,

@@ -24,7 +24,7 @@ import {
   pickRows,
   prunedByAttention,
 } from "../retrieval/index/write/token-pruning.ts";
-import type { KeyMaking, Place, PlaceOptions } from "../retrieval/places/place.ts";
+import type { AddRequest, Place, PlaceOptions } from "../retrieval/places/place.ts";
 import { placeOf } from "../retrieval/places/place-of.ts";
 import { synchronisePassages } from "../sync/passages.ts";
 import { readRecord } from "../sync/record.ts";
@@ -129,8 +129,8 @@ async function syncTarget(
   readonly target: SyncTarget;
   readonly reading: Omit<ResolvedReadOptions, "onProgress">;
 }> {
-  const header = await place.findHeader();
-  const tokens = header ? sameTokens(place, header) : DEFAULT_TOKENS;
+  const found = await place.find();
+  const tokens = found ? sameTokens(place, found.header) : DEFAULT_TOKENS;
   const keys = keysOf(model, tokens, signal);
   const record = await readRecord(place);
   const before = record && {
@@ -146,7 +146,7 @@ async function syncTarget(
     tokenizer: model.tokenizer,
     signal,
   });
-  const ofTotal = (total: number): KeyMaking => ({
+  const ofTotal = (total: number): AddRequest => ({
     ...keys,
     onProgress: (progress: BuildProgress) => onProgress?.({ ...progress, total }),
   });
@@ -163,7 +163,7 @@ function keysOf(
     pruning = pruningRule(model.config.pruning, keepRatio),
   }: IndexedShare,
   signal?: AbortSignal,
-): KeyMaking {
+): AddRequest {
   const { config, tokenizer } = model;
   const { fingerprint, statesFingerprint } = model.searching;
   const { pooling } = config.retrievalAttention;
@@ -189,7 +189,7 @@ function keysOf(
       : undefined;
   const shared = { maxPassageTokens, prune, withStates: keepStates, signal };
   const pack = (states: Float32Array) => packStates(states, sharedWidth(config));
-  const encode: KeyMaking["encode"] = (passages, onProgress, { known, add }) =>
+  const encode: AddRequest["encode"] = (passages, onProgress, { known, add }) =>
     encodePassageKeys(passageKeyModel(model), passages, {
       ...shared,
       onProgress,
@@ -198,7 +198,7 @@ function keysOf(
     });
   // A whole passage with fewer keys is not cut, so it need not be tokenized again.
   const fullLength = pooling === undefined && keepRatio === 1 ? maxPassageTokens : 1;
-  const cutTokens: KeyMaking["cutTokens"] = (passage, keys) =>
+  const cutTokens: AddRequest["cutTokens"] = (passage, keys) =>
     keys < fullLength ? 0 : tokensOver(tokenizer, passage, maxPassageTokens);
   return { header, encode, cutTokens };
 }

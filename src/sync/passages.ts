@@ -29,7 +29,7 @@ export async function synchronisePassages(
       await writePassages(file, passages);
       const ids = new Set<string>();
       for await (const { id } of readPassages(file, signal)) ids.add(id); // checks them
-      if ((await place.generation()) === undefined) {
+      if (!(await place.find())) {
         await place.build(readPassages(file, signal), target.keysOf(ids.size));
         return;
       }

@@ -58,7 +58,7 @@ export async function recordBuild(
       folder: root,
       failed: {},
       splitting: splittingOf(options),
-      generation: (await place.generation())!,
+      generation: (await place.find())!.generation,
       files: Object.fromEntries(recorded),
     }),
   );

@@ -73,7 +73,7 @@ export async function synchronise(
     throw inputErrorFrom(error, { where: folder, expected, remedy: "check the path" });
   });
   return place.exclusively(async () => {
-    const generation = await place.generation();
+    const generation = (await place.find())?.generation;
     const known = await knownFiles(place, root, options, generation);
     const comparison = await compareFolder(root, place.address, known, options);
     const spool = await createTemporaryDirectory("sync");
@@ -142,7 +142,7 @@ async function apply(
   for (const { name, version, hash } of read)
     next.set(name, { version, hash, ids: reading.ids.get(name)! });
   for (const name of removed) next.delete(name);
-  await record((await target.place.generation())!);
+  await record((await target.place.find())!.generation);
   return {
     changes: [...changesOf(read, removed, known, reading)],
     unchanged: unchanged.size,

@@ -57,7 +57,7 @@ async function statusOf(
   signal: AbortSignal,
 ): Promise<Status> {
   await using place = placeOf(index, { signal });
-  const isBuilt = (await place.generation()) !== undefined;
+  const isBuilt = (await place.find()) !== undefined;
   const record = isBuilt ? await readRecord(place) : undefined;
   const known = new Map(Object.entries(record?.files ?? {}));
   const comparison = await compareFolder(path, index, known, { include, ignore, signal });

@@ -1,9 +1,9 @@
 /** Chooses what keeps an index by its address. Nothing else asks what kind of address it is. */
 
-import { FolderPlace } from "./folder/folder-place.ts";
+import { folderPlace } from "./folder/folder-place.ts";
 import type { Place, PlaceOptions } from "./place.ts";
 import { connectStore } from "./stores/connect.ts";
-import { StorePlace } from "./stores/store-place.ts";
+import { storePlace } from "./stores/store-place.ts";
 
 const STORE_ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i;
 
@@ -15,5 +15,5 @@ const STORE_ADDRESS = /^[a-z][a-z0-9+.-]*:\/\//i;
  */
 export const placeOf = (address: string, options: PlaceOptions = {}): Place =>
   STORE_ADDRESS.test(address)
-    ? new StorePlace(address, () => connectStore(address), options)
-    : new FolderPlace(address, options);
+    ? storePlace(address, () => connectStore(address), options)
+    : folderPlace(address, options);

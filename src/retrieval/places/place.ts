@@ -15,7 +15,7 @@ import type { TokenIndex } from "../search/token-index.ts";
 import type { FillProgress } from "../search/token-search.ts";
 import type { SearchingModel } from "./searching-model.ts";
 
-export type Passages = AsyncIterable<Passage> | Iterable<Passage>;
+type Passages = AsyncIterable<Passage> | Iterable<Passage>;
 
 /** How the caller of a place works. */
 export interface PlaceOptions extends LockOptions {
@@ -34,17 +34,15 @@ export interface OpenRequest
   readonly model?: SearchingModel | undefined;
 }
 
-/** What makes the keys of passages. */
-export type KeyMaking = Pick<BuildOptions, "header" | "encode" | "cutTokens" | "onProgress">;
+export type BuildRequest = Pick<
+  BuildOptions,
+  "header" | "encode" | "cutTokens" | "replace" | "shard" | "onProgress"
+> & { readonly bits?: Bits | 32 | undefined };
 
-/** Whether an index that is there may be replaced. */
-export type Replacing = Pick<BuildOptions, "replace" | "shard">;
-
-export interface BuildRequest extends KeyMaking, Replacing {
-  readonly bits?: Bits | 32 | undefined;
-}
-
-export interface AddRequest extends KeyMaking, Pick<UpdateOptions, "deleted" | "labels"> {}
+export type AddRequest = Pick<
+  UpdateOptions,
+  "header" | "encode" | "cutTokens" | "deleted" | "labels" | "onProgress"
+>;
 
 /** What an index has. */
 export interface IndexReader extends AsyncDisposable {
@@ -76,8 +74,11 @@ export interface Place extends AsyncDisposable {
   /** Undefined for a store. */
   readonly folder?: FolderAbilities;
 
-  /** What the keys of the index belong to; undefined if there is no index. */
-  findHeader(): Promise<IndexHeader | undefined>;
+  /**
+   * What the keys of the index belong to, and another number after each change; undefined if there
+   * is no index.
+   */
+  find(): Promise<{ readonly header: IndexHeader; readonly generation: number } | undefined>;
   /** @throws {InputError} if there is no index */
   header(): Promise<IndexHeader>;
   open(options: OpenRequest): Promise<TokenIndex>;
@@ -85,13 +86,12 @@ export interface Place extends AsyncDisposable {
   verify(): Promise<Damage[]>;
 
   /** @throws {InputError} if there is an index that may not be replaced */
-  checkReplaceable(options: Replacing): Promise<void>;
+  checkReplaceable(options: Pick<BuildRequest, "replace" | "shard">): Promise<void>;
   /** Builds the index, or goes on where an earlier call stopped. */
   build(passages: Passages, options: BuildRequest): Promise<void>;
   /**
-   * Adds passages to an index, and deletes and labels others. In a folder, that is one transaction.
-   *
-   * @param passages undefined: none are added
+   * Adds passages to an index, deletes others, and labels some in a folder, where all of it is one
+   * transaction. Undefined: there are only deletions and labels.
    */
   add(passages: Passages | undefined, options: AddRequest): Promise<void>;
   /** @returns the number of passages that were deleted */
@@ -99,15 +99,13 @@ export interface Place extends AsyncDisposable {
   /** @throws {InputError} for a passage that the place does not keep as it is */
   checkPassage(passage: Passage, where: string): void;
 
-  /** Another number after each change of the index; undefined if there is no index. */
-  generation(): Promise<number | undefined>;
   read(): Promise<IndexReader>;
   /** A text that is kept with the index: what a synchronisation knows of its folder. */
   record(): Promise<string | undefined>;
   writeRecord(text: string): Promise<void>;
   /**
-   * Does work while no other synchronisation changes the index: the other one is refused in a
-   * folder; in a store, the one that began first is refused its next change.
+   * Does work while no other synchronisation changes the index. In a folder, the other one is
+   * refused; in a store, the one that began first is refused its next change.
    */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>;
 }

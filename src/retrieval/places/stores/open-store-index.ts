@@ -12,24 +12,18 @@ import { checkModel } from "../searching-model.ts";
 import { openCandidateSearch } from "./candidate-search.ts";
 import { storeFilters } from "./filters.ts";
 import { warnOfParts } from "./import-parts.ts";
-import { readProperties, type StoreProperties } from "./properties.ts";
+import { readProperties } from "./properties.ts";
 import type { Store, StoreStatistics } from "./store.ts";
 import { openStoreWords } from "./store-words.ts";
 import { openStoredPassages } from "./stored-passages.ts";
 
-/** An open collection, as of a time: passages that are found later are those of then. */
-export interface OpenCollection {
+/** What tells an open collection from a later one: passages that are found are those of then. */
+interface Opened {
   readonly store: Store;
-  readonly properties: StoreProperties;
   readonly statistics: StoreStatistics;
   /** How often it was opened again. */
   readonly generation: number;
 }
-
-export type CollectionOptions = Pick<
-  OpenRequest,
-  "linkBase" | "memoryLimit" | "threads" | "candidates"
->;
 
 /**
  * Opens a collection. Refreshed, it connects anew.
@@ -42,28 +36,23 @@ export async function openInStore(
 ): Promise<TokenIndex> {
   const { preset, engine } = options;
   if (preset !== undefined || engine !== "onnxruntime") throw ownEngine(preset ?? engine);
-  const open = (than?: OpenCollection) => openNewer(connect, options, than);
+  const open = async (than?: Opened) => {
+    if (than && !(await hasChanged(than))) return undefined;
+    const store = await connect();
+    try {
+      if (!than) await warnOfParts(store);
+      return await openCollection(store, options, (than?.generation ?? 0) + 1);
+    } catch (error) {
+      await store[Symbol.asyncDispose]();
+      throw error;
+    }
+  };
   return refreshingIndex((await open())!, open);
 }
 
-/** @param than the collection as it is open; undefined is returned if it is still the same */
-async function openNewer(
-  connect: () => Promise<Store>,
-  options: OpenRequest,
-  than: OpenCollection | undefined,
-): Promise<OpenGeneration<OpenCollection> | undefined> {
-  if (than && !(await hasChanged(than))) return undefined;
-  const store = await connect();
-  try {
-    const opened = await openCollection(store, (than?.generation ?? 0) + 1);
-    const { model } = options;
-    if (model !== undefined) checkModel(store.address, opened.properties.header, model);
-    if (!than) await warnOfParts(store);
-    return { ...(await generationOf(opened, options)), state: opened };
-  } catch (error) {
-    await store[Symbol.asyncDispose]();
-    throw error;
-  }
+/** Whether passages were added or removed since a collection was opened. */
+async function hasChanged({ store, statistics }: Opened): Promise<boolean> {
+  return JSON.stringify(await store.statistics()) !== JSON.stringify(statistics);
 }
 
 const ownEngine = (given: unknown): InputError =>
@@ -75,18 +64,26 @@ const ownEngine = (given: unknown): InputError =>
     remedy: "leave them out",
   });
 
-/** What is in the collection of a store now. */
-export async function openCollection(store: Store, generation = 1): Promise<OpenCollection> {
+/**
+ * The index of a collection as it is now. It disposes of the store when it is released.
+ *
+ * @throws {InputError} if there is no collection, or if another model made it
+ */
+export async function openCollection(
+  store: Store,
+  {
+    model,
+    linkBase,
+    memoryLimit,
+    threads,
+    candidates,
+  }: Pick<OpenRequest, "model" | "linkBase" | "memoryLimit" | "threads" | "candidates">,
+  generation = 1,
+): Promise<OpenGeneration<Opened>> {
   const properties = await readProperties(store);
-  return { store, properties, statistics: await store.statistics(), generation };
-}
-
-/** The index of an open collection. */
-export async function generationOf(
-  { store, properties, statistics, generation }: OpenCollection,
-  { linkBase, memoryLimit, threads, candidates }: CollectionOptions,
-): Promise<{ readonly generation: IndexGeneration; release(): Promise<void> }> {
-  const { codec } = properties;
+  const { header, codec } = properties;
+  if (model !== undefined) checkModel(store.address, header, model);
+  const statistics = await store.statistics();
   const passages = openStoredPassages(store, properties, statistics, memoryLimit);
   const filters = storeFilters(store, passages);
   const scorer = codec.codebook
@@ -94,9 +91,9 @@ export async function generationOf(
     : openPassageScorer(passages, threads);
   const parts = { store, passages, filters, scorer, candidates };
   const words = await openStoreWords(parts, properties, statistics);
-  const opened = new IndexGeneration({
+  const index = new IndexGeneration({
     directory: store.address,
-    manifest: { header: properties.header, generation },
+    manifest: { header, generation },
     linkBase,
     store: passages,
     engine: openCandidateSearch(parts),
@@ -109,11 +106,5 @@ export async function generationOf(
     await scorer[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
   };
-  return { generation: opened, release };
-}
-
-/** Whether passages were added or removed since a collection was opened. */
-export async function hasChanged({ store, statistics }: OpenCollection): Promise<boolean> {
-  const now = await store.statistics();
-  return JSON.stringify(now) !== JSON.stringify(statistics);
+  return { generation: index, state: { store, statistics, generation }, release };
 }

@@ -2,22 +2,8 @@
 
 import { crc32 } from "node:zlib";
 import { InputError } from "../../../io/errors.ts";
-import type { Passage } from "../../../text/passage.ts";
-import type { IndexHeader } from "../../index/format/manifest.ts";
-import type { IndexInfo } from "../../index/maintain/info.ts";
-import type { Damage } from "../../index/maintain/verify.ts";
 import { bitsOption } from "../../index/write/automatic-bits.ts";
-import type { TokenIndex } from "../../search/token-index.ts";
-import type {
-  AddRequest,
-  BuildRequest,
-  IndexReader,
-  OpenRequest,
-  Passages,
-  Place,
-  PlaceOptions,
-  Replacing,
-} from "../place.ts";
+import type { Place, PlaceOptions } from "../place.ts";
 import { storeInfo, verifyStore } from "./check-store.ts";
 import { beginExclusive } from "./exclusive-store.ts";
 import { importPassages } from "./import.ts";
@@ -33,141 +19,98 @@ const FOLDER = "folder";
 /** Ids in one call of a store. */
 const BATCH = 1_000;
 
-export class StorePlace implements Place {
-  readonly address: string;
-  readonly #connect: () => Promise<Store>;
-  readonly #options: PlaceOptions;
-  #connected: Promise<Store> | undefined;
-  /** While this place synchronises. */
-  #exclusive: Store | undefined;
-
-  /** @param connect opens the collection, as often as it is called */
-  constructor(address: string, connect: () => Promise<Store>, options: PlaceOptions) {
-    this.address = address;
-    this.#connect = connect;
-    this.#options = options;
-  }
-
-  get name(): string {
-    return this.address.replace(/:\/\/([^:@/]*):[^@/]*@/, "://$1@");
-  }
-
-  async findHeader(): Promise<IndexHeader | undefined> {
-    return (await findProperties(await this.#store()))?.header;
-  }
-
-  async header(): Promise<IndexHeader> {
-    return (await readProperties(await this.#store())).header;
-  }
-
-  open(options: OpenRequest): Promise<TokenIndex> {
-    return openInStore(async () => retrying(await this.#connect(), SEARCH_PAUSES), options);
-  }
-
-  async info(): Promise<IndexInfo> {
-    return storeInfo(await this.#store());
-  }
-
-  async verify(): Promise<Damage[]> {
-    return verifyStore(await this.#store(), this.#options.signal);
-  }
-
-  async checkReplaceable({ replace, shard }: Replacing): Promise<void> {
-    if (!replace && !shard) await checkUnfinished(await this.#store());
-  }
-
-  async build(passages: Passages, { bits, replace, ...options }: BuildRequest): Promise<void> {
-    if (options.header.states) throw noStates(this.name);
-    const store = await this.#store();
-    if (replace) await store.drop();
-    const { signal } = this.#options;
-    const chosen = { bits: bitsOption({ bits }), isImport: true };
-    await importPassages(store, passages, { ...options, ...chosen, signal });
-  }
-
-  async add(passages: Passages | undefined, options: AddRequest): Promise<void> {
-    const { deleted = [], labels: _, ...keys } = options;
-    const { signal } = this.#options;
-    const chosen = { bits: undefined, isImport: false };
-    if (passages)
-      await importPassages(await this.#store(), passages, { ...keys, ...chosen, signal });
-    if (deleted.length > 0) await this.delete(deleted);
-  }
-
-  async delete(ids: AsyncIterable<string> | Iterable<string>): Promise<number> {
-    const store = await this.#store();
-    await readProperties(store);
-    let deleted = 0;
-    for await (const batch of batches(ids)) {
-      this.#options.signal?.throwIfAborted();
-      deleted += await store.delete(batch.filter(isStorable));
-    }
-    return deleted;
-  }
-
-  checkPassage(passage: Passage, where: string): void {
-    checkStorable(passage, where);
-  }
-
-  async generation(): Promise<number | undefined> {
-    const store = await this.#store();
-    if (!(await findProperties(store))) return undefined;
-    return crc32(JSON.stringify(await store.statistics()));
-  }
-
-  async read(): Promise<IndexReader> {
-    const store = await this.#store();
-    return {
-      find: async (id) => (await store.get([id]))[0]?.passage,
-      async *ids() {
-        for await (const { id } of store.matching({})) yield id;
-      },
-      async [Symbol.asyncDispose]() {},
-    };
-  }
-
-  async record(): Promise<string | undefined> {
-    return (await this.#store()).record(FOLDER);
-  }
-
-  async writeRecord(text: string): Promise<void> {
-    const store = await this.#store();
-    // Before the first import there is no collection, and nothing to remember.
-    if (await findProperties(store)) await store.writeRecord(FOLDER, text);
-  }
-
-  async exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#exclusive = await beginExclusive(await this.#store());
-    try {
-      return await work();
-    } finally {
-      this.#exclusive = undefined;
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const store = await this.#connected?.catch(() => undefined);
-    await store?.[Symbol.asyncDispose]();
-  }
-
-  async #store(): Promise<Store> {
-    if (this.#exclusive) return this.#exclusive;
-    const { isPatient, signal } = this.#options;
-    const pauses = isPatient ? IMPORT_PAUSES : SEARCH_PAUSES;
-    this.#connected ??= this.#connect().then((store) => retrying(store, pauses, signal));
-    return this.#connected;
-  }
+/** @param connect opens the collection, as often as it is called */
+export function storePlace(
+  address: string,
+  connect: () => Promise<Store>,
+  { isPatient, signal }: PlaceOptions,
+): Place {
+  const pauses = isPatient ? IMPORT_PAUSES : SEARCH_PAUSES;
+  let connected: Promise<Store> | undefined;
+  let exclusive: Store | undefined; // while this place synchronises
+  const opened = async (): Promise<Store> => {
+    connected ??= connect().then((store) => retrying(store, pauses, signal));
+    return exclusive ?? connected;
+  };
+  const name = address.replace(/:\/\/([^:@/]*):[^@/]*@/, "://$1@");
+  return {
+    address,
+    name,
+    find: async () => findIn(await opened()),
+    header: async () => (await readProperties(await opened())).header,
+    open: (options) => openInStore(async () => retrying(await connect(), SEARCH_PAUSES), options),
+    info: async () => storeInfo(await opened()),
+    verify: async () => verifyStore(await opened(), signal),
+    async checkReplaceable({ replace, shard }) {
+      if (!replace && !shard) await checkUnfinished(await opened());
+    },
+    async build(passages, { bits, replace, ...options }) {
+      if (options.header.states) throw noStates(name);
+      const store = await opened();
+      if (replace) await store.drop();
+      const importing = { bits: bitsOption({ bits }), isImport: true, signal };
+      await importPassages(store, passages, { ...options, ...importing });
+    },
+    async add(passages, { deleted = [], labels: _, ...options }) {
+      const store = await opened();
+      const importing = { bits: undefined, isImport: false, signal };
+      if (passages) await importPassages(store, passages, { ...options, ...importing });
+      if (deleted.length > 0) await deleteFrom(store, deleted, signal);
+    },
+    delete: async (ids) => deleteFrom(await opened(), ids, signal),
+    checkPassage: checkStorable,
+    async read() {
+      const store = await opened();
+      return {
+        find: async (id) => (await store.get([id]))[0]?.passage,
+        async *ids() {
+          for await (const { id } of store.matching({})) yield id;
+        },
+        async [Symbol.asyncDispose]() {},
+      };
+    },
+    record: async () => (await opened()).record(FOLDER),
+    async writeRecord(text) {
+      const store = await opened();
+      // Before the first import there is no collection, and nothing to remember.
+      if (await findProperties(store)) await store.writeRecord(FOLDER, text);
+    },
+    async exclusively(work) {
+      exclusive = await beginExclusive(await opened());
+      return work().finally(() => {
+        exclusive = undefined;
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      const store = await connected?.catch(() => undefined);
+      await store?.[Symbol.asyncDispose]();
+    },
+  };
 }
 
-async function* batches(ids: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string[]> {
+async function findIn(store: Store): ReturnType<Place["find"]> {
+  const properties = await findProperties(store);
+  if (!properties) return undefined;
+  const generation = crc32(JSON.stringify(await store.statistics()));
+  return { header: properties.header, generation };
+}
+
+async function deleteFrom(
+  store: Store,
+  ids: AsyncIterable<string> | Iterable<string>,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  await readProperties(store); // there must be a collection
+  let deleted = 0;
   let batch: string[] = [];
-  for await (const id of ids) {
-    batch.push(id);
-    if (batch.length < BATCH) continue;
-    yield batch;
+  const deleteBatch = async (): Promise<void> => {
+    signal?.throwIfAborted();
+    if (batch.length > 0) deleted += await store.delete(batch.filter(isStorable));
     batch = [];
-  }
-  if (batch.length > 0) yield batch;
+  };
+  for await (const id of ids) if (batch.push(id) === BATCH) await deleteBatch();
+  await deleteBatch();
+  return deleted;
 }
 
 const noStates = (where: string): InputError =>

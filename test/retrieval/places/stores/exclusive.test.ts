@@ -3,12 +3,12 @@ import * as assert from "uvu/assert";
 import type { InputError } from "../../../../src/io/errors.ts";
 import { importPassages } from "../../../../src/retrieval/places/stores/import.ts";
 import type { Store } from "../../../../src/retrieval/places/stores/store.ts";
-import { StorePlace } from "../../../../src/retrieval/places/stores/store-place.ts";
+import { storePlace } from "../../../../src/retrieval/places/stores/store-place.ts";
 import { memoryStore } from "../../../support/memory-store.ts";
 import { encode, header, makePassages, rejects } from "../../support.ts";
 
 const keys = { header, encode };
-const placeIn = (store: Store) => new StorePlace(store.address, async () => store, {});
+const placeIn = (store: Store) => storePlace(store.address, async () => store, {});
 
 test("of two synchronisations, the one that began first changes nothing more", async () => {
   const shared = memoryStore();
