@@ -1,4 +1,4 @@
-/** What can be done with an index, wherever it is: in a folder (folder/) or in a store (stores/). */
+/** What can be done with an index, be it in a folder (folder/) or in a store (stores/). */
 
 import type { LockOptions } from "../../io/lock.ts";
 import type { OPEN_OPTIONS } from "../../options/library-options.ts";
@@ -104,8 +104,8 @@ export interface Place extends AsyncDisposable {
   record(): Promise<string | undefined>;
   writeRecord(text: string): Promise<void>;
   /**
-   * Does work while no other synchronisation changes the index. In a folder, the other one is
-   * refused; in a store, the one that began first is refused its next change.
+   * Does work while no other synchronisation changes the index. In a folder, a later one waits or
+   * is refused; in a store, the earlier one is refused its next change.
    */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>;
 }
