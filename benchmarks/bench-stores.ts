@@ -21,8 +21,8 @@ import {
   type TokenIndex,
 } from "../src/index.ts";
 import { openSnapshot } from "../src/retrieval/index/format/snapshot.ts";
+import { connectStore } from "../src/retrieval/places/place-of.ts";
 import { passageVector } from "../src/retrieval/places/stores/candidate-vector.ts";
-import { connectStore } from "../src/retrieval/places/stores/connect.ts";
 import { digestOf } from "../src/retrieval/places/stores/digest.ts";
 import { writeProperties } from "../src/retrieval/places/stores/properties.ts";
 import { IMPORT_PAUSES, retrying } from "../src/retrieval/places/stores/retry.ts";

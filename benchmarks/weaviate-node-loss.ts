@@ -10,8 +10,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { generateUuid5 } from "weaviate-client";
+import { connectStore } from "../src/retrieval/places/place-of.ts";
 import { passageVector } from "../src/retrieval/places/stores/candidate-vector.ts";
-import { connectStore } from "../src/retrieval/places/stores/connect.ts";
 import { importPassages } from "../src/retrieval/places/stores/import.ts";
 import { openCollection } from "../src/retrieval/places/stores/open-store-index.ts";
 import { retrying, SEARCH_PAUSES } from "../src/retrieval/places/stores/retry.ts";

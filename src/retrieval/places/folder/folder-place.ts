@@ -1,7 +1,11 @@
 /** An index in a folder (index/). */
 
-import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { createOutputDirectory } from "../../../io/create-directory.ts";
+import { inputErrorFrom, isMissing } from "../../../io/errors.ts";
+import { whileLocked } from "../../../io/lock.ts";
+import { replaceFile } from "../../../io/replace-file.ts";
 import { findManifest, manifestPath, readManifest } from "../../index/format/manifest.ts";
 import { findAlive } from "../../index/format/segment.ts";
 import { openSnapshot } from "../../index/format/snapshot.ts";
@@ -14,11 +18,12 @@ import { forecastBuild } from "../../index/write/forecast.ts";
 import { checkReplaceable } from "../../index/write/transaction.ts";
 import type { IndexReader, Place, PlaceOptions } from "../place.ts";
 import { openFolder } from "./open-folder.ts";
-import { readSyncRecord, whileSynchronising, writeSyncRecord } from "./sync-files.ts";
 
 export function folderPlace(path: string, { from, wait, signal }: PlaceOptions): Place {
   const directory = from === undefined ? path : resolve(from, path);
   const writing = { directory, wait, signal };
+  const syncFolder = join(directory, "sync"); // the record and the lock of a synchronisation
+  const recordPath = join(syncFolder, "record.json");
   return {
     address: directory,
     name: directory,
@@ -42,9 +47,15 @@ export function folderPlace(path: string, { from, wait, signal }: PlaceOptions):
     delete: (ids) => deleteFromFolder(ids, writing),
     checkPassage() {},
     read: () => openReader(directory),
-    record: () => readSyncRecord(directory),
-    writeRecord: (text) => writeSyncRecord(directory, text),
-    exclusively: (work) => whileSynchronising(directory, { wait, signal }, work),
+    record: () => readRecord(recordPath),
+    async writeRecord(text) {
+      await createOutputDirectory(syncFolder);
+      await replaceFile(recordPath, (file) => file.writeFile(text));
+    },
+    async exclusively(work) {
+      await createOutputDirectory(syncFolder);
+      return whileLocked(syncFolder, { wait, signal }, work);
+    },
     async [Symbol.asyncDispose]() {},
   };
 }
@@ -64,4 +75,15 @@ async function openReader(directory: string): Promise<IndexReader> {
     },
     [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose](),
   };
+}
+
+async function readRecord(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw inputErrorFrom(error, {
+      where: path,
+      expected: "to be able to read the record of the folder",
+      remedy: "check the disk and the permissions of the file",
+    });
+  });
 }

@@ -4,8 +4,7 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../../../../src/io/errors.ts";
 import { deletePassages, indexInfo, verifyIndex } from "../../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../../src/retrieval/open-index.ts";
-import { placeOf } from "../../../../../src/retrieval/places/place-of.ts";
-import { connectStore } from "../../../../../src/retrieval/places/stores/connect.ts";
+import { connectStore, placeOf } from "../../../../../src/retrieval/places/place-of.ts";
 import { importPassages } from "../../../../../src/retrieval/places/stores/import.ts";
 import {
   API_KEY,
