@@ -40,8 +40,9 @@ export async function openInStore(
     if (than && !(await hasChanged(than))) return undefined;
     const store = await connect();
     try {
+      const opened = await openCollection(store, options, (than?.generation ?? 0) + 1);
       if (!than) await warnOfParts(store);
-      return await openCollection(store, options, (than?.generation ?? 0) + 1);
+      return opened;
     } catch (error) {
       await store[Symbol.asyncDispose]();
       throw error;
