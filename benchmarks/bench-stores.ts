@@ -21,7 +21,7 @@ import {
   type TokenIndex,
 } from "../src/index.ts";
 import { openSnapshot } from "../src/retrieval/index/format/snapshot.ts";
-import { connectStore } from "../src/retrieval/places/address.ts";
+import { connectStore } from "../src/retrieval/places/place-of.ts";
 import { passageVector } from "../src/retrieval/places/stores/candidate-vector.ts";
 import { digestOf } from "../src/retrieval/places/stores/digest.ts";
 import { writeProperties } from "../src/retrieval/places/stores/properties.ts";

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { InputError } from "../src/io/errors.ts";
 import { indexInfo, verifyIndex } from "../src/retrieval/maintain.ts";
 import { openIndex } from "../src/retrieval/open-index.ts";
-import { connectStore } from "../src/retrieval/places/address.ts";
+import { connectStore } from "../src/retrieval/places/place-of.ts";
 import { digestOf } from "../src/retrieval/places/stores/digest.ts";
 import { importPassages } from "../src/retrieval/places/stores/import.ts";
 import type { Passage } from "../src/text/passage.ts";

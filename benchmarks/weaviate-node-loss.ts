@@ -10,10 +10,10 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { generateUuid5 } from "weaviate-client";
-import { connectStore } from "../src/retrieval/places/address.ts";
+import { connectStore } from "../src/retrieval/places/place-of.ts";
 import { passageVector } from "../src/retrieval/places/stores/candidate-vector.ts";
 import { importPassages } from "../src/retrieval/places/stores/import.ts";
-import { generationOf, openCollection } from "../src/retrieval/places/stores/open-store-index.ts";
+import { openCollection } from "../src/retrieval/places/stores/open-store-index.ts";
 import { retrying, SEARCH_PAUSES } from "../src/retrieval/places/stores/retry.ts";
 import {
   encode,
@@ -34,8 +34,7 @@ await using store = retrying(await connectStore(address), SEARCH_PAUSES);
 const importing = { header, encode, bits: undefined, isImport: true };
 const passages = makePassages(writes + 1_000);
 await importPassages(store, passages.slice(0, 1_000), importing);
-const { generation: index } = await generationOf(await openCollection(store), {
-  linkBase: undefined,
+const { generation: index } = await openCollection(store, {
   memoryLimit: 2 ** 24,
   threads: 1,
   candidates: 200,

@@ -79,8 +79,8 @@ export {
   openLexicalIndex,
 } from "./retrieval/lexical-index.ts";
 export { deletePassages, indexInfo, verifyIndex } from "./retrieval/maintain.ts";
-export type { Engine, PresetName } from "./retrieval/open-engine.ts";
 export type { OpenOptions } from "./retrieval/open-index.ts";
+export type { Engine, PresetName } from "./retrieval/places/folder/open-engine.ts";
 export type { Granularity } from "./retrieval/rank.ts";
 export type { IndexGeneration, SearchHit, SearchOptions } from "./retrieval/search/generation.ts";
 export type { TokenMatch } from "./retrieval/search/passage-scorer.ts";

@@ -10,7 +10,7 @@ import { evaluateRun } from "../../src/evaluation/ranking.ts";
 import { hitLists } from "../../src/reatt/retrieving.ts";
 import type { Hit, ReAtt } from "../../src/reatt.ts";
 import { indexInfo } from "../../src/retrieval/maintain.ts";
-import type { PresetName } from "../../src/retrieval/open-engine.ts";
+import type { PresetName } from "../../src/retrieval/places/folder/open-engine.ts";
 import type { Passage } from "../../src/text/passage.ts";
 import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
 import { compress } from "./compress.ts";

@@ -2,8 +2,8 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { mean } from "../../src/math/mean.ts";
-import type { PresetName } from "../../src/retrieval/open-engine.ts";
 import { openIndex } from "../../src/retrieval/open-index.ts";
+import type { PresetName } from "../../src/retrieval/places/folder/open-engine.ts";
 import { ownTask, peakMegabytes, runApart } from "./subprocess.ts";
 
 export const TOP_K = 100;

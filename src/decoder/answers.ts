@@ -7,6 +7,7 @@ import type { ModelConfig } from "../model/config.ts";
 import { ANSWER_OPTIONS, INDEX_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { findAnswerSpan } from "../text/answer-span.ts";
+import type { LinkOf } from "../text/link.ts";
 import { NULL_PASSAGE, type PassageInput } from "../text/passage.ts";
 import type { Span } from "../text/span.ts";
 import {
@@ -128,8 +129,8 @@ export type UntimedReply<P extends PassageInput> = Omit<Reply<P>, "times">;
 
 /** How questions are answered. */
 export interface AnsweringOptions extends ResolvedReadOptions {
-  /** The beginning of the addresses of documents. */
-  readonly linkBase?: string | undefined;
+  /** Links the passages of an index. Default: only their fields `url` do. */
+  readonly linkOf?: LinkOf | undefined;
 }
 
 /** A question with the token ids of its retrieval prompt, which end with `</s>`. */
@@ -374,7 +375,7 @@ function answerOf<P extends PassageInput>(
   reading: AnyReading,
   { windows, quotable, unread }: PlacedInput,
   passages: readonly P[],
-  { extractive = config.extractive, linkBase }: AnsweringOptions,
+  { extractive = config.extractive, linkOf }: AnsweringOptions,
 ): Written<P> {
   const { tokenIds, places } = reading;
   const attention = "attention" in reading ? reading.attention : reading.posteriors;
@@ -396,7 +397,7 @@ function answerOf<P extends PassageInput>(
   const characters = found && charactersOf(found.passage, found.place);
   const text = (extractive || tokenizer.isUncased ? characters : undefined) ?? written;
   const isPrompt = !found && PROMPT_WORDS.test(text);
-  const source = found && sourceOf(found.passage, found.place, linkBase);
+  const source = found && sourceOf(found.passage, found.place, linkOf);
   return { source, text: written === "" || isPrompt ? "" : text, passages: evidence };
 }
 

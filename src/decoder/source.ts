@@ -1,6 +1,6 @@
 /** What a person checks an answer by: the sentence that it stands in, and where that is. */
 
-import { linkOf } from "../text/link.ts";
+import { type LinkOf, linkOf as linkOfUrl } from "../text/link.ts";
 import type { PassageInput } from "../text/passage.ts";
 import { sentences } from "../text/sentences.ts";
 import type { Span } from "../text/span.ts";
@@ -29,15 +29,15 @@ export interface Source {
 /**
  * Describes the place of an answer.
  *
- * @param linkBase the beginning of the addresses of documents without a field `url`
+ * @param linkOf default: the address of a field `url` alone
  */
 export function sourceOf(
   { id, title = "", text, document, metadata }: PassageInput,
   { field, span }: FieldSpan,
-  linkBase: string | undefined,
+  linkOf: LinkOf = linkOfUrl,
 ): Source {
   const { _page: page, _lines: lines } = metadata ?? {};
-  const link = linkOf({ id, document, metadata }, linkBase);
+  const link = linkOf({ id, document, metadata });
   const around = field === "title" ? { start: 0, end: title.length } : sentenceAround(text, span);
   return {
     id,

@@ -34,7 +34,8 @@ export function answers(
   index: TokenIndex,
   options: Resolved<typeof ANSWER>,
 ): AsyncGenerator<Reply<Hit>, void> {
-  const { maxPassageTokens, linkBase } = index.header;
+  const { linkOf } = index;
+  const { maxPassageTokens } = index.header;
   const { readTopK = model.config.readTopK ?? PASSAGES_READ } = options;
   const { topK = Math.max(PASSAGES_RETURNED, readTopK) } = options;
   const hybrid = chooseHybrid(options.hybrid, model.config.hybrid, model.folder);
@@ -43,7 +44,7 @@ export function answers(
   const similarities = options.explain ? most : compared;
   const request = { ...options, topK: most, hybrid, states: readTopK, similarities };
   const retrievalScore = retrievalScoreOf(hybrid);
-  const hitOf = hitsBy({ ...request, linkBase });
+  const hitOf = hitsBy({ ...request, linkOf });
   const readable = (own: FoundPassage): PassageToRead<Hit> => ({
     passage: hitOf(own),
     score: retrievalScore(own.rankingScore),
@@ -62,7 +63,7 @@ export function answers(
         },
       };
     });
-  const reading = { ...options, maxPassageTokens, linkBase, abstains: true };
+  const reading = { ...options, maxPassageTokens, linkOf, abstains: true };
   return replies(model, questions, passagesOf, reading);
 }
 

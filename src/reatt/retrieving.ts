@@ -12,7 +12,7 @@ import type { IndexHeader } from "../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../retrieval/index/write/token-pruning.ts";
 import { type FoundPassage, type RankRequest, rank } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
-import { linkOf } from "../text/link.ts";
+import type { LinkOf } from "../text/link.ts";
 import type { Passage, PassageInput } from "../text/passage.ts";
 import {
   encodeQuestions,
@@ -71,14 +71,14 @@ export interface Reranked {
 export function hitsBy({
   explain,
   hybrid,
-  linkBase,
+  linkOf,
 }: {
   readonly explain: boolean;
   readonly hybrid?: HybridOptions | undefined;
-  readonly linkBase: string | undefined;
+  readonly linkOf: LinkOf;
 }): (found: FoundPassage) => Hit {
   return ({ passage, score, rankingScore: ranking, similarity }) => {
-    const link = linkOf(passage, linkBase);
+    const link = linkOf(passage);
     const hit = { ...passage, score, ...(link !== undefined && { link }) };
     if (!explain || similarity === undefined) return hit;
     const words = hybrid && { words: ranking - hybrid.lambda * similarity };
@@ -110,7 +110,7 @@ export async function* retrievals(
   index: TokenIndex,
   request: Omit<RankRequest, "scoreOf"> & { readonly explain: boolean },
 ): AsyncGenerator<Retrieval, void> {
-  const hitOf = hitsBy({ ...request, linkBase: index.header.linkBase });
+  const hitOf = hitsBy({ ...request, linkOf: index.linkOf });
   const search = { ...request, similarities: request.explain ? request.topK : 0 };
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
     const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);

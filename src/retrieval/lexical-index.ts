@@ -7,7 +7,6 @@ import { callback, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import { type Bm25, type Bm25Parameters, bm25Over, type GivenParameters } from "./bm25/bm25.ts";
 import { buildInvertedIndex, type InvertedIndexOptions } from "./bm25/inverted-index.ts";
-import { isStoreAddress } from "./places/address.ts";
 import {
   type IndexGeneration,
   SEARCH_OPTIONS,
@@ -90,7 +89,7 @@ export async function openLexicalIndex(
 ): Promise<LexicalIndex> {
   checkOpenIndex(index, ["entries", "searchBatch"]);
   const { k1, b, ...building } = resolveOptions(OPTIONS, options);
-  if (isStoreAddress(index.directory)) throw ownWords(index.directory);
+  if (index.isRemote) throw ownWords(index.directory);
   const bm25 = bm25Over(await buildInvertedIndex(index.entries(), building), { k1, b });
   let ordinals: ReadonlyMap<string, number> | undefined; // by id
   const ordinalOf = (id: string): number => {

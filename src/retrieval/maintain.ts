@@ -3,12 +3,11 @@
 import { checkedIds, checkPath } from "../options/arguments.ts";
 import { SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
-import { type IndexHeader, readManifest } from "./index/format/manifest.ts";
-import { folderInfo, type IndexInfo } from "./index/maintain/info.ts";
-import { DELETE, type DeleteOptions, deleteFromFolder } from "./index/maintain/update.ts";
-import { type Damage, verifyFolder } from "./index/maintain/verify.ts";
-import { isStoreAddress } from "./places/address.ts";
-import { deleteFromStore, storeHeader, storeInfo, verifyStore } from "./places/maintain-store.ts";
+import type { IndexHeader } from "./index/format/manifest.ts";
+import type { IndexInfo } from "./index/maintain/info.ts";
+import { DELETE, type DeleteOptions } from "./index/maintain/update.ts";
+import type { Damage } from "./index/maintain/verify.ts";
+import { placeOf } from "./places/place-of.ts";
 
 /**
  * Deletes passages by id. Ids that the index does not have are ignored. The passages take space
@@ -40,11 +39,10 @@ export async function deletePassages(
   ids: AsyncIterable<string> | Iterable<string>,
   options: DeleteOptions,
 ): Promise<number> {
-  const settings = resolveOptions(DELETE, options);
+  const { directory, ...settings } = resolveOptions(DELETE, options);
   const checked = checkedIds(ids);
-  const { directory, signal } = settings;
-  if (isStoreAddress(directory)) return deleteFromStore(directory, checked, signal);
-  return deleteFromFolder(checked, settings);
+  await using place = placeOf(directory, settings);
+  return await place.delete(checked);
 }
 
 /**
@@ -69,7 +67,8 @@ export async function deletePassages(
  */
 export async function indexInfo(directory: string): Promise<IndexInfo> {
   checkPath(directory, "directory");
-  return isStoreAddress(directory) ? storeInfo(directory) : folderInfo(directory);
+  await using place = placeOf(directory);
+  return await place.info();
 }
 
 /**
@@ -98,10 +97,8 @@ export async function verifyIndex(
   options?: { readonly signal?: AbortSignal | undefined },
 ): Promise<Damage[]> {
   checkPath(directory, "directory");
-  const { signal } = resolveOptions(SIGNAL, options);
-  return isStoreAddress(directory)
-    ? verifyStore(directory, signal)
-    : verifyFolder(directory, signal);
+  await using place = placeOf(directory, resolveOptions(SIGNAL, options));
+  return await place.verify();
 }
 
 /**
@@ -109,5 +106,7 @@ export async function verifyIndex(
  *
  * @throws {InputError} if there is no index
  */
-export const readHeader = async (directory: string): Promise<IndexHeader> =>
-  isStoreAddress(directory) ? storeHeader(directory) : (await readManifest(directory)).header;
+export async function readHeader(directory: string): Promise<IndexHeader> {
+  await using place = placeOf(directory);
+  return await place.header();
+}

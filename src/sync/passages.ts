@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { writePassages } from "../documents/passage-spool.ts";
 import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
+import type { Place } from "../retrieval/places/place.ts";
 import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
+import { readRecord } from "./record.ts";
 import { type SyncTarget, updateTarget } from "./target.ts";
 
 /**
@@ -19,20 +21,21 @@ export async function synchronisePassages(
   target: SyncTarget,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  await target.exclusively(async () => {
+  const { place } = target;
+  await place.exclusively(async () => {
     const spool = await createTemporaryDirectory("sync");
     try {
       const file = join(spool, "passages.jsonl");
       await writePassages(file, passages);
       const ids = new Set<string>();
       for await (const { id } of readPassages(file, signal)) ids.add(id); // checks them
-      if ((await target.generation()) === undefined) {
-        await target.create(readPassages(file, signal), ids.size);
+      if (!(await place.find())) {
+        await place.build(readPassages(file, signal), target.keysOf(ids.size));
         return;
       }
-      const folder = (await target.readRecord())?.folder;
-      if (folder !== undefined) throw followsFolder(target.directory, folder);
-      const stale = await idsOf(target);
+      const folder = (await readRecord(place))?.folder;
+      if (folder !== undefined) throw followsFolder(place.name, folder);
+      const stale = await idsOf(place);
       const deleted = stale.filter((id) => !ids.has(id));
       await updateTarget(target, { file, count: ids.size }, { stale, deleted }, signal);
     } finally {
@@ -42,8 +45,8 @@ export async function synchronisePassages(
 }
 
 /** The ids of all passages of an index. */
-async function idsOf(target: SyncTarget): Promise<string[]> {
-  await using index = await target.open();
+async function idsOf(place: Place): Promise<string[]> {
+  await using index = await place.read();
   const ids: string[] = [];
   for await (const id of index.ids()) ids.push(id);
   return ids;

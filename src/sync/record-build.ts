@@ -2,12 +2,10 @@
 
 import { realpath, stat } from "node:fs/promises";
 import { fileId } from "../documents/passages/document-passages.ts";
-import { createDirectory } from "../io/create-directory.ts";
-import { lockDirectory } from "../io/lock.ts";
-import { readManifest } from "../retrieval/index/format/manifest.ts";
+import type { Place } from "../retrieval/places/place.ts";
 import type { Passage } from "../text/passage.ts";
 import { compareFolder, type FoundFile } from "./compare.ts";
-import { type Splitting, splittingOf, syncFolder, writeRecord } from "./record.ts";
+import { type FileRecord, type Splitting, splittingOf, writeRecord } from "./record.ts";
 
 /** The files of a folder with their contents at a time. */
 export interface FolderContents {
@@ -37,32 +35,31 @@ export async function contentsOf(
 }
 
 /**
- * Records that the index in `directory` has these passages of the folder. A file without passages
+ * Records that the index has these passages of the folder. A file without passages
  * is not recorded, because it may be damaged.
  */
 export async function recordBuild(
-  directory: string,
+  place: Place,
   { root, files }: FolderContents,
   passages: AsyncIterable<Passage>,
   options: Splitting,
 ): Promise<void> {
   const ids = new Map<string, string[]>(files.map(({ name }) => [fileId(name), []]));
   for await (const { id } of passages) ids.get(id.split("#", 1)[0]!)?.push(id);
-  await createDirectory(syncFolder(directory));
-  await using _ = await lockDirectory(syncFolder(directory));
   const indexed = files.filter(({ name }) => ids.get(fileId(name))!.length > 0);
-  await writeRecord(directory, {
-    format: "reatt-sync",
-    version: 1,
-    folder: root,
-    failed: {},
-    splitting: splittingOf(options),
-    generation: (await readManifest(directory)).generation,
-    files: Object.fromEntries(
-      indexed.map(({ name, version, hash }) => [
-        name,
-        { version, hash, ids: ids.get(fileId(name))! },
-      ]),
-    ),
-  });
+  const recorded = indexed.map(({ name, version, hash }): [string, FileRecord] => [
+    name,
+    { version, hash, ids: ids.get(fileId(name))! },
+  ]);
+  await place.exclusively(async () =>
+    writeRecord(place, {
+      format: "reatt-sync",
+      version: 1,
+      folder: root,
+      failed: {},
+      splitting: splittingOf(options),
+      generation: (await place.find())!.generation,
+      files: Object.fromEntries(recorded),
+    }),
+  );
 }

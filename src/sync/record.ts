@@ -8,12 +8,8 @@
  * the index may have of them.
  */
 
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { z } from "zod";
-import { createOutputDirectory } from "../io/create-directory.ts";
-import { inputErrorFrom, isSystemError } from "../io/errors.ts";
-import { replaceFile } from "../io/replace-file.ts";
+import type { Place } from "../retrieval/places/place.ts";
 
 const fileRecord = z.strictObject({
   /** Size and time of modification in nanoseconds. Undefined: the contents must be compared. */
@@ -54,27 +50,10 @@ export type Splitting = z.infer<typeof splitting>;
 export type FileRecord = z.infer<typeof fileRecord>;
 export type FolderRecord = z.infer<typeof folderRecord>;
 
-/** The folder of the record and of the lock of a synchronisation. */
-export const syncFolder = (directory: string): string => join(directory, "sync");
-
-const recordPath = (directory: string): string => join(syncFolder(directory), "record.json");
-
 /** The record of an index; undefined if there is none that this version can read. */
-export async function readRecord(directory: string): Promise<FolderRecord | undefined> {
-  try {
-    return parseRecord(await readFile(recordPath(directory), "utf8"));
-  } catch (error) {
-    if (isSystemError(error) && error.code === "ENOENT") return undefined;
-    throw inputErrorFrom(error, {
-      where: recordPath(directory),
-      expected: "to be able to read the record of the folder",
-      remedy: "check the disk and the permissions of the file",
-    });
-  }
-}
-
-/** Undefined if this version cannot read it. */
-export function parseRecord(text: string): FolderRecord | undefined {
+export async function readRecord(place: Pick<Place, "record">): Promise<FolderRecord | undefined> {
+  const text = await place.record();
+  if (text === undefined) return undefined;
   try {
     return folderRecord.safeParse(JSON.parse(text)).data;
   } catch {
@@ -82,10 +61,8 @@ export function parseRecord(text: string): FolderRecord | undefined {
   }
 }
 
-export async function writeRecord(directory: string, record: FolderRecord): Promise<void> {
-  await createOutputDirectory(syncFolder(directory));
-  await replaceFile(recordPath(directory), (file) => file.writeFile(JSON.stringify(record)));
-}
+export const writeRecord = (place: Place, record: FolderRecord): Promise<void> =>
+  place.writeRecord(JSON.stringify(record));
 
 export const splittingOf = ({
   passageWords,

@@ -17,10 +17,11 @@ import {
 import { createTemporaryDirectory } from "../io/create-directory.ts";
 import { InputError, inputErrorFrom } from "../io/errors.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
+import type { Place } from "../retrieval/places/place.ts";
 import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
 import { type Comparison, compareFolder, type FoundFile } from "./compare.ts";
-import { type FileRecord, splittingOf } from "./record.ts";
+import { type FileRecord, readRecord, splittingOf, writeRecord } from "./record.ts";
 import { type SyncTarget, updateTarget } from "./target.ts";
 
 /** What became of a file. */
@@ -66,15 +67,15 @@ export async function synchronise(
   target: SyncTarget,
   options: SyncReadOptions,
 ): Promise<SyncResult> {
-  const { directory } = target;
+  const { place } = target;
   const root = await realpath(folder).catch((error: unknown) => {
     const expected = "a folder of documents";
     throw inputErrorFrom(error, { where: folder, expected, remedy: "check the path" });
   });
-  return target.exclusively(async () => {
-    const generation = await target.generation();
-    const known = await knownFiles(target, root, options, generation);
-    const comparison = await compareFolder(root, directory, known, options);
+  return place.exclusively(async () => {
+    const generation = (await place.find())?.generation;
+    const known = await knownFiles(place, root, options, generation);
+    const comparison = await compareFolder(root, place.address, known, options);
     const spool = await createTemporaryDirectory("sync");
     try {
       const file = join(spool, "passages.jsonl");
@@ -114,7 +115,7 @@ async function apply(
     .map(({ file, problem }) => [file, problem.message]);
   const next = new Map<string, FileRecord>([...known, ...unchanged]);
   const record = (generation: number) =>
-    target.writeRecord({
+    writeRecord(target.place, {
       format: "reatt-sync",
       version: 1,
       folder: root,
@@ -134,13 +135,14 @@ async function apply(
     const news = { file, count: reading.count };
     await updateTarget(target, news, { stale, deleted }, options.signal);
   } else if (reading.count > 0) {
-    await target.create(readPassages(file, options.signal), reading.count);
+    const passages = readPassages(file, options.signal);
+    await target.place.build(passages, target.keysOf(reading.count));
   } else throw nothingToIndex(root);
 
   for (const { name, version, hash } of read)
     next.set(name, { version, hash, ids: reading.ids.get(name)! });
   for (const name of removed) next.delete(name);
-  await record((await target.generation())!);
+  await record((await target.place.find())!.generation);
   return {
     changes: [...changesOf(read, removed, known, reading)],
     unchanged: unchanged.size,
@@ -165,29 +167,29 @@ function* changesOf(
 
 /** What the index has of each file. Without a hash, the file must be read again. */
 async function knownFiles(
-  target: SyncTarget,
+  place: Place,
   root: string,
   options: SyncReadOptions,
   generation: number | undefined,
 ): Promise<Map<string, FileRecord>> {
-  const record = await target.readRecord();
+  const record = await readRecord(place);
   if (!record || generation === undefined) return new Map();
-  if (record.folder !== root) throw anotherFolder(target.directory, record.folder, root);
+  if (record.folder !== root) throw anotherFolder(place.name, record.folder, root);
   const files = Object.entries(record.files);
   const forget = ([name, { ids }]: [string, FileRecord]): [string, FileRecord] => [name, { ids }];
   if (JSON.stringify(record.splitting) !== JSON.stringify(splittingOf(options)))
     return new Map(files.map(forget));
   if (record.generation === generation) return new Map(files);
-  const has = await whichAreIndexed(target, files);
+  const has = await whichAreIndexed(place, files);
   return new Map(files.map((entry) => (has.has(entry[0]) ? entry : forget(entry))));
 }
 
 /** The files all of whose passages the index has. Another program may have changed the index. */
 async function whichAreIndexed(
-  target: SyncTarget,
+  place: Place,
   files: readonly (readonly [name: string, record: FileRecord])[],
 ): Promise<Set<string>> {
-  await using index = await target.open();
+  await using index = await place.read();
   const isIndexed = async (id: string): Promise<boolean> => (await index.find(id)) !== undefined;
   const whole = new Set<string>();
   for (const [name, { ids }] of files) {

@@ -1,37 +1,14 @@
-/** The index that is brought up to date, and the only place that changes it. */
+/** Brings the passages of an index up to date. Nothing else changes it. */
 
+import type { AddRequest, Place } from "../retrieval/places/place.ts";
 import type { Passage } from "../text/passage.ts";
-import { compareWithIndex, type Differences, passagesOf } from "./differences.ts";
-import type { FolderRecord } from "./record.ts";
+import { compareWithIndex, passagesOf } from "./differences.ts";
 
-/** What an index has. */
-export interface IndexReader extends AsyncDisposable {
-  find(id: string): Promise<Passage | undefined>;
-  /** The ids of all passages. */
-  ids(): AsyncGenerator<string>;
-}
-
-/** How the index is read and changed. `count` is the number of passages. */
+/** The index that is brought up to date. */
 export interface SyncTarget {
-  /** The folder, or the address in a store. */
-  readonly directory: string;
-  /** Whether `update` takes labels. Otherwise such passages are encoded again. */
-  readonly takesLabels: boolean;
-  /** Does work while no other synchronisation of the index runs. */
-  exclusively<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Another number after each change of the index; undefined if there is no index. */
-  generation(): Promise<number | undefined>;
-  open(): Promise<IndexReader>;
-  readRecord(): Promise<FolderRecord | undefined>;
-  writeRecord(record: FolderRecord): Promise<void>;
-  /** Builds the index. */
-  create(passages: AsyncIterable<Passage>, count: number): Promise<void>;
-  /** Deletes passages, labels some and adds others in one transaction. Undefined: adds none. */
-  update(
-    passages: AsyncIterable<Passage> | undefined,
-    count: number,
-    others: Pick<Differences, "deleted" | "labels">,
-  ): Promise<unknown>;
+  readonly place: Place;
+  /** What makes the keys of this number of passages. */
+  keysOf(count: number): AddRequest;
 }
 
 /**
@@ -40,21 +17,21 @@ export interface SyncTarget {
  * @param before the ids that the index has of the same sources, and those of them that go
  */
 export async function updateTarget(
-  target: SyncTarget,
+  { place, keysOf }: SyncTarget,
   { file, count }: { readonly file: string; readonly count: number },
   before: { readonly stale: readonly string[]; readonly deleted: readonly string[] },
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { stale, deleted } = before;
-  await using index = await target.open();
+  await using index = await place.read();
   const found = await compareWithIndex(index, file, stale, signal);
   const { stored } = found;
-  const labels = target.takesLabels ? found.labels : [];
+  const labels = place.folder ? found.labels : []; // elsewhere such passages are encoded again
   const added = count - stored.size - labels.length;
   const done = new Set([...stored, ...labels.map(({ id }) => id)]);
   const passages = added > 0 ? passagesWithout(done, file, signal) : undefined;
   if (passages || deleted.length + labels.length > 0)
-    await target.update(passages, added, { deleted, labels });
+    await place.add(passages, { ...keysOf(added), deleted, labels });
 }
 
 async function* passagesWithout(

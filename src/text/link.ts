@@ -5,6 +5,9 @@ import type { Passage } from "./passage.ts";
 /** What a browser opens as a page. A document could name a script as its address. */
 const WEB_ADDRESS = /^https?:\/\//i;
 
+/** The address of the document of a passage; undefined without one. */
+export type LinkOf = (passage: Pick<Passage, "id" | "document" | "metadata">) => string | undefined;
+
 /**
  * The address of the document of a passage: its metadata field `url`; else its path (`_source`),
  * its document or its id behind a base. A PDF is opened at the page of the passage.

@@ -16,6 +16,7 @@ import { openInputFile } from "../../src/io/input-file.ts";
 import type { Random } from "../../src/math/random.ts";
 import { readConfig } from "../../src/model/config-file.ts";
 import { parameterShapes } from "../../src/model/parameter-names.ts";
+import { placeOf } from "../../src/retrieval/places/place-of.ts";
 import { parseWhere } from "../../src/retrieval/where/parse-where.ts";
 import { readRecord } from "../../src/sync/record.ts";
 import { readPassages, readQuestions } from "../../src/text/read-passages.ts";
@@ -114,7 +115,7 @@ export async function fuzzedReaders(folder: string): Promise<FuzzedReader[]> {
       evaluateRun(await readRun(at("run")), new Map([["q1", new Map([["a", 1]])]]));
     }),
     // sync/record.json below the folder: a record that cannot be read counts as none
-    reader("sync", 4, makeSyncRecord, () => readRecord(folder)),
+    reader("sync", 4, makeSyncRecord, () => readRecord(placeOf(folder))),
     ...fuzzedDocuments(folder),
   ];
 }

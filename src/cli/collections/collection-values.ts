@@ -3,10 +3,9 @@
 import { existsSync } from "node:fs";
 import { defaultOf, type OptionTable } from "../../options/option.ts";
 import { manifestPath } from "../../retrieval/index/format/manifest.ts";
-import { isStoreAddress } from "../../retrieval/places/address.ts";
 import { INDEX, MODEL, STORE } from "../shared/file-options.ts";
 import { UsageError } from "../shared/usage-error.ts";
-import { type Collection, type Config, findConfig } from "./collections.ts";
+import { type Collection, type Config, findConfig, NAME } from "./collections.ts";
 
 /**
  * Takes the address of `--store` for the place of the index.
@@ -37,7 +36,7 @@ export async function applyCollection(
 ): Promise<void> {
   if (options.index !== INDEX) return;
   const name = given.get("index") as string | undefined;
-  if (name !== undefined && isStoreAddress(name)) return;
+  if (name !== undefined && !NAME.test(name)) return;
   if (name !== undefined && existsSync(manifestPath(name))) return;
   const config = await findConfig();
   if (!config) return;

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { InputError, inputErrorFrom, isMissing } from "../../io/errors.ts";
 import { parseJson } from "../../io/json/parse-json.ts";
 import { readSmallFile } from "../../io/small-file.ts";
-import { isStoreAddress, withoutPassword } from "../../retrieval/places/address.ts";
+import { placeOf } from "../../retrieval/places/place-of.ts";
 import { assistantSchema } from "../../server/options.ts";
 
 export const CONFIG_NAME = "reatt.config.json";
@@ -36,7 +36,8 @@ const collection = z.strictObject({
   index: z.string().min(1).optional(),
 });
 
-const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u;
+/** Names of collections: an address is none. */
+export const NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u;
 
 const configFile = z.strictObject({
   collections: z
@@ -81,11 +82,10 @@ export async function readConfig(folder: string): Promise<Config | undefined> {
 async function configOf(file: string, bytes: Buffer): Promise<Config> {
   const digest = createHash("sha256").update(bytes).digest("hex");
   const { collections } = await parsed(bytes.toString("utf8"), file);
-  const absolute = (path: string): string => resolve(dirname(file), path);
+  const from = dirname(file);
   const all = Object.entries(collections).map(([name, one]): Collection => {
     const { index = join(INDEX_FOLDER, name) } = one;
-    const place = isStoreAddress(index) ? index : absolute(index);
-    return { ...one, name, path: absolute(one.path), index: place };
+    return { ...one, name, path: resolve(from, one.path), index: placeOf(index, { from }).address };
   });
   return { file, digest, collections: all };
 }
@@ -133,7 +133,7 @@ export const describeConfig = ({ file, collections }: Config): string =>
     ...collections.map(({ name, path, index, model, assistant }) => {
       const others = model === undefined ? "" : `, model ${model}`;
       const told = assistant === undefined ? "" : `, tells assistants ${JSON.stringify(assistant)}`;
-      return `  ${name}: reads ${path}, writes ${withoutPassword(index)}${others}${told}`;
+      return `  ${name}: reads ${path}, writes ${placeOf(index).name}${others}${told}`;
     }),
   ]
     .map(printable)

@@ -5,6 +5,7 @@ import { PASSAGES_RETRIEVED, RANK_OPTIONS } from "../../options/library-options.
 import { flag, option, path } from "../../options/option.ts";
 import type { Hit } from "../../reatt.ts";
 import { documentOf } from "../../retrieval/documents.ts";
+import { placeOf } from "../../retrieval/places/place-of.ts";
 import type { Granularity } from "../../retrieval/rank.ts";
 import { readRecord } from "../../sync/record.ts";
 import { placeInWords } from "../../text/place.ts";
@@ -131,7 +132,8 @@ async function formatOf(
   const given = Object.entries({ json, files, csv, md }).filter(([, isGiven]) => isGiven);
   if (given.length > 1) throw new UsageError(`--${given[0]![0]} with --${given[1]![0]}`);
   if (json) return (result) => toJson(result, values);
-  const pathOf = pathsIn((await readRecord(directory))?.folder);
+  await using place = placeOf(directory);
+  const pathOf = pathsIn((await readRecord(place))?.folder);
   if (files) return ({ hits }) => toFiles(hits, pathOf);
   if (csv) return ({ question: { question }, hits }) => toCsv(question, hits, pathOf);
   if (md) return ({ question: { question }, hits }) => toMarkdown(question, hits, pathOf);

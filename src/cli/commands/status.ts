@@ -1,13 +1,9 @@
 /** `reatt status`: what of each collection is indexed, how old that is, and what failed. */
 
-import { stat } from "node:fs/promises";
 import { formatBytes } from "../../io/format-bytes.ts";
-import { manifestPath } from "../../retrieval/index/format/manifest.ts";
-import { indexInfo } from "../../retrieval/maintain.ts";
-import { connectStore, isStoreAddress } from "../../retrieval/places/address.ts";
+import { placeOf } from "../../retrieval/places/place-of.ts";
 import { compareFolder } from "../../sync/compare.ts";
-import { type FolderRecord, readRecord } from "../../sync/record.ts";
-import { storeTarget, syncStore } from "../../sync/store-target.ts";
+import { readRecord } from "../../sync/record.ts";
 import { named } from "../collections/collection-values.ts";
 import { type Collection, findConfig, printable } from "../collections/collections.ts";
 import { checkAccepted } from "../collections/trust.ts";
@@ -60,34 +56,19 @@ async function statusOf(
   { name, description, path, index, include, ignore }: Collection,
   signal: AbortSignal,
 ): Promise<Status> {
-  const built = await (isStoreAddress(index) ? builtInStore(index) : builtInFolder(index));
-  const record = built?.record;
+  await using place = placeOf(index, { signal });
+  const isBuilt = (await place.find()) !== undefined;
+  const record = isBuilt ? await readRecord(place) : undefined;
   const known = new Map(Object.entries(record?.files ?? {}));
   const comparison = await compareFolder(path, index, known, { include, ignore, signal });
   const failed = record?.failed ?? {};
   const changed = comparison.changed.filter((file) => failed[file.name] === undefined);
   const shared = { name, description, path, index, failed };
   const counts = { changed: changed.length, removed: comparison.removed.length };
-  if (!built) return { ...shared, ...counts };
-  const { passages, bytes } = await indexInfo(index);
-  const at = built.changed && { at: built.changed };
+  if (!isBuilt) return { ...shared, ...counts };
+  const { passages, bytes } = await place.info();
+  const at = place.folder && { at: await place.folder.changeTime() };
   return { ...shared, ...counts, indexed: { files: known.size, passages, bytes, ...at } };
-}
-
-/** What is known of an index; undefined if there is none. */
-type Built = { readonly record?: FolderRecord | undefined; readonly changed?: string } | undefined;
-
-async function builtInFolder(index: string): Promise<Built> {
-  const changed = await stat(manifestPath(index)).catch(() => undefined);
-  return changed && { record: await readRecord(index), changed: changed.mtime.toISOString() };
-}
-
-async function builtInStore(index: string): Promise<Built> {
-  await using store = await connectStore(index);
-  const target = storeTarget(syncStore(store));
-  return (await target.generation()) === undefined
-    ? undefined
-    : { record: await target.readRecord() };
 }
 
 function describe({ name, description, path, indexed, changed, removed, failed }: Status): string {

@@ -3,7 +3,7 @@
 import { FAISS_OPTIONS, OPEN_OPTIONS } from "../../options/library-options.ts";
 import { choice, infoOf, option, optionally, type Resolved } from "../../options/option.ts";
 import type { ReAtt } from "../../reatt.ts";
-import type { Engine } from "../../retrieval/open-engine.ts";
+import type { Engine } from "../../retrieval/places/folder/open-engine.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
 import { UsageError } from "./usage-error.ts";

@@ -22,7 +22,6 @@ import type { ReAtt, RetrieveOptions } from "../../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
 import { chooseHybrid, type HybridOptions } from "../../retrieval/hybrid.ts";
 import { openLexicalIndex } from "../../retrieval/lexical-index.ts";
-import { isStoreAddress } from "../../retrieval/places/address.ts";
 import { WHERE_OPTION } from "../../retrieval/rank.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Language } from "../../text/languages.ts";
@@ -232,7 +231,7 @@ async function withLexical(
 ): Promise<HybridOptions> {
   const words = await index.words();
   const isOther = language !== undefined && language !== words?.analyser.languages[0];
-  if (isStoreAddress(index.directory) || (words && !isOther)) return { lambda, k1, b };
+  if (index.isRemote || (words && !isOther)) return { lambda, k1, b };
   const started = performance.now();
   let progress: Progress | undefined;
   const onProgress = (passages: number): void => {

@@ -11,6 +11,7 @@ import {
 } from "../../options/arguments.ts";
 import { type Given, integer, SIGNAL } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
+import { type LinkOf, linkOf } from "../../text/link.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { Codebook } from "../codec/codec.ts";
 import { rotate, rotateBack } from "../codec/opq-rotation.ts";
@@ -74,6 +75,8 @@ export interface RankingRequest {
 export interface OpenParts {
   readonly directory: string;
   readonly manifest: Pick<Manifest, "header" | "generation">;
+  /** The beginning of the addresses of documents. Default: that of the index. */
+  readonly linkBase?: string | undefined;
   readonly store: Omit<PassageStore, "pieces" | "keyCount">;
   /** Takes rotated questions, if the keys of the store are rotated. */
   readonly engine: SearchEngine;
@@ -129,6 +132,14 @@ export class IndexGeneration {
   readonly passageCount: number;
   /** The number of their keys. */
   readonly tokenCount: number;
+  /** The address of the document of a passage, as the index links them (`linkBase`). */
+  readonly linkOf: LinkOf;
+  /**
+   * Whether its passages are in a store, which counts words itself.
+   *
+   * @internal
+   */
+  readonly isRemote: boolean;
   readonly #openWords: OpenParts["openWords"];
   #words: ReturnType<OpenParts["openWords"]> | undefined;
   readonly #store: OpenParts["store"];
@@ -142,6 +153,7 @@ export class IndexGeneration {
   constructor({
     directory,
     manifest,
+    linkBase = manifest.header.linkBase,
     store,
     engine,
     scorer,
@@ -150,10 +162,12 @@ export class IndexGeneration {
     remote,
   }: OpenParts) {
     this.directory = directory;
-    this.header = manifest.header;
+    this.header = { ...manifest.header, ...(linkBase !== undefined && { linkBase }) };
     this.generation = manifest.generation;
     this.passageCount = store.passageCount;
     this.tokenCount = store.tokenCount;
+    this.linkOf = (passage) => linkOf(passage, linkBase);
+    this.isRemote = remote !== undefined;
     this.#openWords = openWords;
     this.#store = store;
     this.#remote = remote;

@@ -3,7 +3,7 @@
 import ignore from "ignore";
 import { closestName } from "../../options/closest-name.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
-import { linkOf } from "../../text/link.ts";
+import type { LinkOf } from "../../text/link.ts";
 import type { Passage } from "../../text/passage.ts";
 import { ApiError } from "./api-error.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -47,7 +47,7 @@ export async function getDocument(
   const passages = inOrder(generation, ordinals, signal);
   const chosen = lines === undefined ? passages : withLines(passages, lines);
   const total = lines === undefined ? ordinals.length : undefined;
-  return within(path, chosen, total, new Budget(maxBytes), generation.header.linkBase);
+  return within(path, chosen, total, new Budget(maxBytes), generation.linkOf);
 }
 
 /** The documents whose paths match patterns, until the bytes are used up. */
@@ -65,8 +65,7 @@ export async function getDocuments(
     if (budget.left === 0) break;
     const ordinals = documents.get(path)!;
     const passages = inOrder(generation, ordinals, signal);
-    const { linkBase } = generation.header;
-    const one = await within(path, passages, ordinals.length, budget, linkBase);
+    const one = await within(path, passages, ordinals.length, budget, generation.linkOf);
     if (one.passages.length > 0) found.push(one);
   }
   return { documents: found, omitted: matching.slice(found.length, found.length + MAX_OMITTED) };
@@ -110,14 +109,14 @@ async function within(
   all: AsyncIterable<Passage>,
   total: number | undefined,
   budget: Budget,
-  linkBase: string | undefined,
+  linkOf: LinkOf,
 ): Promise<Found> {
   const passages: Passage[] = [];
   let link: string | undefined;
   let taken = true;
   let omitted = 0;
   for await (const passage of all) {
-    link ??= linkOf(passage, linkBase)?.replace(/#page=\d+$/, "");
+    link ??= linkOf(passage)?.replace(/#page=\d+$/, "");
     taken &&= budget.takes(passage);
     if (taken) passages.push(passage);
     else if (total === undefined) omitted++;

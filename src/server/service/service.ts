@@ -1,13 +1,10 @@
 /** What a server does with a model and an index, whichever protocol asks for it. */
 
-import { stat } from "node:fs/promises";
 import { hitLists } from "../../reatt/retrieving.ts";
 import type { Hit, ReAtt, Reply } from "../../reatt.ts";
 import type { Explanation } from "../../retrieval/explain.ts";
-import { manifestPath } from "../../retrieval/index/format/manifest.ts";
 import { deletePassages } from "../../retrieval/maintain.ts";
-import { isStoreAddress } from "../../retrieval/places/address.ts";
-import { checkStorable } from "../../retrieval/places/stores/storable.ts";
+import { placeOf } from "../../retrieval/places/place-of.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Passage } from "../../text/passage.ts";
@@ -172,13 +169,13 @@ export class Service implements AsyncDisposable {
    * Adds passages, or replaces those with the same ids; of equal ids, the last one counts. Later
    * requests see them.
    *
-   * @throws {ApiError} `invalid_request` for a passage that the store of the index does not keep
+   * @throws {ApiError} `invalid_request` for a passage that the place of the index does not keep
    */
   async put(passages: readonly Passage[], { signal }: Call): Promise<{ passages: number }> {
-    if (isStoreAddress(this.#index.directory))
-      ofRequest(() => {
-        for (const passage of passages) checkStorable(passage, "passages");
-      });
+    const place = placeOf(this.#index.directory);
+    ofRequest(() => {
+      for (const passage of passages) place.checkPassage(passage, "passages");
+    });
     const last = new Map(passages.map((passage) => [passage.id, passage]));
     return this.#changeIndex(async (directory) => {
       await (await this.#model.add([...last.values()], { directory, signal })).close();
@@ -213,7 +210,7 @@ export class Service implements AsyncDisposable {
   status({ signal }: Call): Promise<Status> {
     return this.#index.snapshot(async (generation) => {
       const { paths, fields } = await this.#catalogue(generation, signal);
-      const changed = await changeTime(generation.directory);
+      const changed = await placeOf(generation.directory).folder?.changeTime();
       const { title, description } = this.collection;
       return {
         title,
@@ -268,12 +265,6 @@ export class Service implements AsyncDisposable {
 }
 
 const notFound = (): ApiError => new ApiError("not_found", "there is no passage with this id");
-
-/** When the index in a folder was changed; a store does not tell. */
-async function changeTime(directory: string): Promise<string | undefined> {
-  if (isStoreAddress(directory)) return undefined;
-  return (await stat(manifestPath(directory))).mtime.toISOString();
-}
 
 async function collect<T>(results: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

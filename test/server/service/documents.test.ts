@@ -13,7 +13,7 @@ const read: number[] = [];
 
 function generationOf(all: readonly Passage[]): IndexGeneration {
   return {
-    header: {},
+    linkOf: () => undefined,
     async visitFields(visit: (ordinal: number, fields: Passage) => void) {
       for (const [ordinal, passage] of all.entries()) visit(ordinal, passage);
     },

@@ -3,10 +3,13 @@
 import { formatBytes } from "../../../io/format-bytes.ts";
 import { DOCUMENT_OPTIONS, splitChoices } from "../../../options/document-options.ts";
 import { DIRECTORY, INDEX_OPTIONS, PART, WRITE_OPTIONS } from "../../../options/library-options.ts";
-import { option } from "../../../options/option.ts";
+import { option, type Resolved } from "../../../options/option.ts";
+import type { ShardRecord } from "../../../retrieval/index/format/manifest.ts";
 import type { BuildForecast } from "../../../retrieval/index/write/forecast.ts";
-import { checkReplaceable } from "../../../retrieval/index/write/transaction.ts";
+import type { Place } from "../../../retrieval/places/place.ts";
+import { placeOf } from "../../../retrieval/places/place-of.ts";
 import { contentsOf, recordBuild } from "../../../sync/record-build.ts";
+import type { Passage } from "../../../text/passage.ts";
 import { readPassages } from "../../../text/read-passages.ts";
 import { defineCommand } from "../../line/command.ts";
 import { describeCut, startBuildProgress } from "../../output/build-progress.ts";
@@ -15,7 +18,6 @@ import { CORPUS, MODEL, STORE } from "../../shared/file-options.ts";
 import { loadModel } from "../../shared/load-model.ts";
 import { UsageError } from "../../shared/usage-error.ts";
 import { parseShard } from "./shard.ts";
-import { importToStore } from "./store.ts";
 
 export const indexCommand = defineCommand({
   options: {
@@ -41,38 +43,64 @@ export const indexCommand = defineCommand({
   },
   example: "reatt index --corpus docs --out index",
   async run(given, signal) {
-    const { model: folder, corpus: source, out: directory, store, part, ...others } = given;
+    const { model: folder, corpus: source, out: directory, store: _, part, ...others } = given;
     const [choices, values] = splitChoices(others);
-    if (store !== undefined) return importToStore(given, choices, signal);
-    if (part !== undefined) throw new UsageError("--part is for --store; a folder has --shard");
-    if (values.bits !== undefined && values.bits !== 32 && values.shard !== undefined)
-      throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
-    await checkReplaceable(directory, values.replace); // before anything that takes long
+    await using place = placeOf(directory, { signal, isPatient: true });
+    const shard = shardOf(place, { ...values, part });
+    const options = { directory, ...values, shard, signal };
+    await place.checkReplaceable(options); // before anything that takes long
     await using model = await loadModel(folder, signal);
-    const options = { directory, ...values, signal };
     const { tokenizer } = model;
     const { maxPassageTokens } = values;
-    const contents = values.shard ? undefined : await contentsOf(source, directory, signal);
+    const isFollowed = place.folder && !shard;
+    const contents = isFollowed && (await contentsOf(source, directory, signal));
     const reading = { ...choices, maxPassageTokens, tokenizer, signal };
     await using corpus = await openCorpus(source, reading);
+    const passages = () => readPassages(corpus.file, signal);
     // Reads the whole corpus first: a bad line at its end must not end the command after hours.
-    const forecast = await model.forecast(readPassages(corpus.file, signal), options);
-    process.stderr.write(describe(forecast));
+    const forecast = place.folder && (await model.forecast(passages(), options));
+    if (forecast) process.stderr.write(describe(forecast));
+    const expected = forecast?.passages ?? (await countOf(passages())) / (shard?.count ?? 1);
     const started = performance.now();
-    const progress = startBuildProgress(forecast.passages);
+    const progress = startBuildProgress(Math.ceil(expected));
     await using index = await model
-      .index(readPassages(corpus.file, signal), { ...options, onProgress: progress.report })
+      .index(passages(), { ...options, onProgress: progress.report })
       .finally(progress.stop);
-    if (contents)
-      await recordBuild(directory, contents, readPassages(corpus.file, signal), reading);
+    if (contents) await recordBuild(place, contents, passages(), reading);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    const { passageCount, tokenCount } = index;
+    const counts = `${index.passageCount} passages, ${index.tokenCount} tokens`;
+    const done = place.folder
+      ? `Indexed ${counts}, in ${seconds} s`
+      : `Imported in ${seconds} s, there are ${counts}`;
     process.stderr.write(
-      `Indexed ${passageCount} passages, ${tokenCount} tokens, in ${seconds} s: ${directory}\n` +
-        describeCut(progress.cut(), maxPassageTokens),
+      `${done}: ${index.directory}\n${describeCut(progress.cut(), maxPassageTokens)}`,
     );
   },
 });
+
+/** The part of the corpus that is indexed. @throws {UsageError} for options that exclude others */
+function shardOf(
+  { folder }: Place,
+  {
+    shard,
+    part,
+    bits = 32,
+    replace,
+  }: Resolved<typeof INDEX_OPTIONS> & { readonly part?: ShardRecord | undefined },
+): ShardRecord | undefined {
+  if (folder && part) throw new UsageError("--part is for --store; a folder has --shard");
+  if (!folder && shard) throw new UsageError("--shard is for a folder; --store has --part");
+  if (part && replace) throw new UsageError("--replace with --part: parts share it");
+  if (shard && bits !== 32)
+    throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
+  return shard ?? part;
+}
+
+async function countOf(passages: AsyncIterable<Passage>): Promise<number> {
+  let count = 0;
+  for await (const _ of passages) count++;
+  return count;
+}
 
 const describe = ({ passages, tokens, cut, bytes, peakBytes }: BuildForecast): string =>
   `${passages} passages, about ${tokens} tokens: an index of about ${formatBytes(bytes)}` +

@@ -2,8 +2,9 @@
 
 import { join } from "node:path";
 import { InputError } from "../../../io/errors.ts";
+import type { LockOptions } from "../../../io/lock.ts";
 import { DIRECTORY, WRITE_OPTIONS } from "../../../options/library-options.ts";
-import { type Given, type Resolved, SIGNAL } from "../../../options/option.ts";
+import { type Given, SIGNAL } from "../../../options/option.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Codec, float32Decoder, type KeyDecoder } from "../../codec/codec.ts";
 import { BlockCache } from "../blocks/blocks.ts";
@@ -181,22 +182,22 @@ export interface DeleteOptions
  * @returns the number of deleted passages
  */
 export async function deleteFromFolder(
-  checked: AsyncIterable<string>,
-  settings: Resolved<typeof DELETE>,
+  ids: AsyncIterable<string> | Iterable<string>,
+  options: LockOptions & { readonly directory: string },
 ): Promise<number> {
-  const { directory } = settings;
+  const { directory } = options;
   let count = 0;
   await updateIndex(
     directory,
     async (manifest, name) => {
       const { decoder } = await reading(directory, () => readCodec(directory, manifest));
       const { segments, deleted } = await writing(directory, () =>
-        deleteIds(directory, manifest, name, decoder, checked),
+        deleteIds(directory, manifest, name, decoder, ids),
       );
       count = deleted;
       return { ...manifest, segments };
     },
-    settings,
+    options,
   );
   return count;
 }

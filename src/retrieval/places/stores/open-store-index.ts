@@ -1,44 +1,90 @@
 /** Opens a collection of a store as an index. */
 
-import type { OPEN_OPTIONS } from "../../../options/library-options.ts";
-import type { Resolved } from "../../../options/option.ts";
+import { InputError } from "../../../io/errors.ts";
+import { excerpt } from "../../../io/excerpt.ts";
 import { openCodePassageScorer } from "../../search/code-passage-scorer.ts";
 import { IndexGeneration } from "../../search/generation.ts";
 import { openPassageScorer } from "../../search/passage-scorer.ts";
+import type { TokenIndex } from "../../search/token-index.ts";
+import type { OpenRequest } from "../place.ts";
+import { type OpenGeneration, refreshingIndex } from "../refreshing-index.ts";
+import { checkModel } from "../searching-model.ts";
 import { openCandidateSearch } from "./candidate-search.ts";
 import { storeFilters } from "./filters.ts";
-import { readProperties, type StoreProperties } from "./properties.ts";
+import { warnOfParts } from "./import-parts.ts";
+import { readProperties } from "./properties.ts";
 import type { Store, StoreStatistics } from "./store.ts";
 import { openStoreWords } from "./store-words.ts";
 import { openStoredPassages } from "./stored-passages.ts";
 
-/** An open collection, as of a time: passages that are found later are those of then. */
-export interface OpenCollection {
+/** What tells an open collection from a later one: passages that are found are those of then. */
+interface Opened {
   readonly store: Store;
-  readonly properties: StoreProperties;
   readonly statistics: StoreStatistics;
   /** How often it was opened again. */
   readonly generation: number;
 }
 
-export type CollectionOptions = Pick<
-  Resolved<typeof OPEN_OPTIONS>,
-  "linkBase" | "memoryLimit" | "threads" | "candidates"
->;
-
-/** What is in the collection of a store now. */
-export async function openCollection(store: Store, generation = 1): Promise<OpenCollection> {
-  const properties = await readProperties(store);
-  return { store, properties, statistics: await store.statistics(), generation };
+/**
+ * Opens a collection. Refreshed, it connects anew.
+ *
+ * @throws {InputError} for an engine or a preset: a store searches itself
+ */
+export async function openInStore(
+  connect: () => Promise<Store>,
+  options: OpenRequest,
+): Promise<TokenIndex> {
+  const { preset, engine } = options;
+  if (preset !== undefined || engine !== "onnxruntime") throw ownEngine(preset ?? engine);
+  const open = async (than?: Opened) => {
+    if (than && !(await hasChanged(than))) return undefined;
+    const store = await connect();
+    try {
+      const opened = await openCollection(store, options, (than?.generation ?? 0) + 1);
+      if (!than) await warnOfParts(store);
+      return opened;
+    } catch (error) {
+      await store[Symbol.asyncDispose]();
+      throw error;
+    }
+  };
+  return refreshingIndex((await open())!, open);
 }
 
-/** The index of an open collection. */
-export async function generationOf(
-  { store, properties, statistics, generation }: OpenCollection,
-  { linkBase, memoryLimit, threads, candidates }: CollectionOptions,
-): Promise<{ readonly generation: IndexGeneration; release(): Promise<void> }> {
-  const { codec } = properties;
-  const header = { ...properties.header, ...(linkBase !== undefined && { linkBase }) };
+/** Whether passages were added or removed since a collection was opened. */
+async function hasChanged({ store, statistics }: Opened): Promise<boolean> {
+  return JSON.stringify(await store.statistics()) !== JSON.stringify(statistics);
+}
+
+const ownEngine = (given: unknown): InputError =>
+  new InputError({
+    code: "ERR_REATT_BAD_OPTION",
+    where: "engine and preset",
+    expected: "neither with a store, which searches itself",
+    got: excerpt(given),
+    remedy: "leave them out",
+  });
+
+/**
+ * The index of a collection as it is now. It disposes of the store when it is released.
+ *
+ * @throws {InputError} if there is no collection, or if another model made it
+ */
+export async function openCollection(
+  store: Store,
+  {
+    model,
+    linkBase,
+    memoryLimit,
+    threads,
+    candidates,
+  }: Pick<OpenRequest, "model" | "linkBase" | "memoryLimit" | "threads" | "candidates">,
+  generation = 1,
+): Promise<OpenGeneration<Opened>> {
+  const properties = await readProperties(store);
+  const { header, codec } = properties;
+  if (model !== undefined) checkModel(store.address, header, model);
+  const statistics = await store.statistics();
   const passages = openStoredPassages(store, properties, statistics, memoryLimit);
   const filters = storeFilters(store, passages);
   const scorer = codec.codebook
@@ -46,9 +92,10 @@ export async function generationOf(
     : openPassageScorer(passages, threads);
   const parts = { store, passages, filters, scorer, candidates };
   const words = await openStoreWords(parts, properties, statistics);
-  const opened = new IndexGeneration({
+  const index = new IndexGeneration({
     directory: store.address,
     manifest: { header, generation },
+    linkBase,
     store: passages,
     engine: openCandidateSearch(parts),
     scorer,
@@ -60,11 +107,5 @@ export async function generationOf(
     await scorer[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
   };
-  return { generation: opened, release };
-}
-
-/** Whether passages were added or removed since a collection was opened. */
-export async function hasChanged({ store, statistics }: OpenCollection): Promise<boolean> {
-  const now = await store.statistics();
-  return JSON.stringify(now) !== JSON.stringify(statistics);
+  return { generation: index, state: { store, statistics, generation }, release };
 }

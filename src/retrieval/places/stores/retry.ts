@@ -28,7 +28,7 @@ export function retrying(store: Store, pauses: readonly number[], signal?: Abort
     return work();
   };
   return {
-    ...store,
+    address: store.address,
     create: (...given) => repeated(() => store.create(...given)),
     drop: () => repeated(() => store.drop()),
     record: (name) => repeated(() => store.record(name)),
@@ -43,5 +43,8 @@ export function retrying(store: Store, pauses: readonly number[], signal?: Abort
     frequencies: (terms) => repeated(() => store.frequencies(terms)),
     statistics: () => repeated(() => store.statistics()),
     bytes: () => repeated(() => store.bytes()),
+    matching: (where) => store.matching(where),
+    rows: () => store.rows(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

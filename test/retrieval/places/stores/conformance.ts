@@ -13,11 +13,9 @@ import {
   importPassages,
 } from "../../../../src/retrieval/places/stores/import.ts";
 import { missingParts } from "../../../../src/retrieval/places/stores/import-parts.ts";
-import {
-  generationOf,
-  openCollection,
-} from "../../../../src/retrieval/places/stores/open-store-index.ts";
+import { openCollection } from "../../../../src/retrieval/places/stores/open-store-index.ts";
 import { readProperties } from "../../../../src/retrieval/places/stores/properties.ts";
+import { retrying } from "../../../../src/retrieval/places/stores/retry.ts";
 import type { NewPassage, Store } from "../../../../src/retrieval/places/stores/store.ts";
 import { type RankRequest, rank } from "../../../../src/retrieval/rank.ts";
 import type { IndexGeneration } from "../../../../src/retrieval/search/generation.ts";
@@ -48,6 +46,8 @@ const numbered = (passages: readonly Passage[]): Passage[] =>
   passages.map((passage, i) => ({ ...passage, id: `p${String(i).padStart(4, "0")}` }));
 
 const PASSAGES = numbered(withMetadata(makePassages(300)));
+
+const OPENING = { memoryLimit: 2 ** 24, threads: 1, candidates: 1_000 };
 
 const importing: ImportOptions = { header, encode, bits: undefined, isImport: true };
 
@@ -346,14 +346,17 @@ export function storeConformance(suite: Test, name: string, open: OpenEmpty): vo
   test("another model, and a collection that is none, are refused", async (store) => {
     await store.drop();
     await rejects(
-      openCollection(store),
+      openCollection(store, OPENING),
       /expected a collection that reatt index has made, got none/,
     );
     await importPassages(store, PASSAGES.slice(0, 3), importing);
     const other = { ...importing, header: { ...header, fingerprint: "other" } };
     await rejects(importPassages(store, PASSAGES, other), /fingerprint "toy", got "other"/);
     await store.writeRecord("properties", "{}");
-    await rejects(openCollection(store), /expected the properties that reatt wrote, got format/);
+    await rejects(
+      openCollection(store, OPENING),
+      /expected the properties that reatt wrote, got format/,
+    );
   });
 }
 
@@ -373,12 +376,11 @@ async function localIndex(passages: readonly Passage[]) {
 async function withIndex(
   store: Store,
   work: (index: IndexGeneration) => Promise<void>,
-  candidates = 1_000,
+  candidates = OPENING.candidates,
 ): Promise<void> {
   // The suite disposes of the store.
-  const kept: Store = { ...store, async [Symbol.asyncDispose]() {} };
-  const options = { memoryLimit: 2 ** 24, threads: 1, candidates };
-  const { generation, release } = await generationOf(await openCollection(kept), options);
+  const kept: Store = { ...retrying(store, []), async [Symbol.asyncDispose]() {} };
+  const { generation, release } = await openCollection(kept, { ...OPENING, candidates });
   await work(generation).finally(release);
 }
 

@@ -2,10 +2,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../../src/io/errors.ts";
 import { importPassages } from "../../../../src/retrieval/places/stores/import.ts";
-import {
-  generationOf,
-  openCollection,
-} from "../../../../src/retrieval/places/stores/open-store-index.ts";
+import { openCollection } from "../../../../src/retrieval/places/stores/open-store-index.ts";
 import { checkStorable } from "../../../../src/retrieval/places/stores/storable.ts";
 import type { IndexGeneration } from "../../../../src/retrieval/search/generation.ts";
 import type { Where } from "../../../../src/retrieval/where/where.ts";
@@ -27,7 +24,7 @@ test("links begin as the option says, or as the import said", async () => {
   await importPassages(store, makePassages(3), given);
   for (const linkBase of [undefined, "https://example.org/now"]) {
     const options = { linkBase, memoryLimit: 2 ** 20, threads: 1, candidates: 10 };
-    const { generation, release } = await generationOf(await openCollection(store), options);
+    const { generation, release } = await openCollection(store, options);
     assert.is(generation.header.linkBase, linkBase ?? stored);
     await release();
   }
@@ -56,8 +53,8 @@ async function withCounts(
       };
     },
   });
-  const options = { linkBase: undefined, memoryLimit: 1, threads: 1, candidates: 10 };
-  const { generation, release } = await generationOf(await openCollection(counting), options);
+  const options = { memoryLimit: 1, threads: 1, candidates: 10 };
+  const { generation, release } = await openCollection(counting, options);
   await work(generation, asked);
   await release();
 }
@@ -116,8 +113,8 @@ test("codes of another length than reatt wrote are one line", async () => {
   const store = memoryStore();
   const given = { header, encode: encodeVaried, bits: 4 as const, isImport: true };
   await importPassages(store, makePassages(300), given);
-  const options = { linkBase: undefined, memoryLimit: 2 ** 20, threads: 1, candidates: 300 };
-  const { generation, release } = await generationOf(await openCollection(store), options);
+  const options = { memoryLimit: 2 ** 20, threads: 1, candidates: 300 };
+  const { generation, release } = await openCollection(store, options);
   const search = () => generation.search(encodeText("w1 w2"), { topK: 3 });
   assert.is((await search()).length, 3);
   for await (const row of store.rows()) {

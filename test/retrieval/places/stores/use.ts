@@ -8,7 +8,7 @@ import * as assert from "uvu/assert";
 import { ReAtt } from "../../../../src/reatt.ts";
 import { deletePassages, indexInfo, verifyIndex } from "../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../src/retrieval/open-index.ts";
-import { connectStore } from "../../../../src/retrieval/places/address.ts";
+import { connectStore } from "../../../../src/retrieval/places/place-of.ts";
 import {
   type ImportOptions,
   importPassages,

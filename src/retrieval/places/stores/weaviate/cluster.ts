@@ -6,7 +6,7 @@
  */
 
 import { setInterval as ticks } from "node:timers/promises";
-import type { Collection, WeaviateClient } from "weaviate-client";
+import type { Collection, FilterValue, WeaviateClient } from "weaviate-client";
 import { isAway } from "../retry.ts";
 import { missingPackage } from "../store-errors.ts";
 import type { WeaviateAddress, WeaviateHost } from "./address.ts";
@@ -30,78 +30,100 @@ const TIMEOUTS = { init: 10, query: 60, insert: 120 } as const;
 const READY_MS = 5_000;
 const WATCH_MS = 1_000;
 
-export interface WeaviateCluster extends AsyncDisposable {
-  readonly weaviate: Weaviate;
-  /** Does work with a node that answers; if the node is lost, again with another one. */
-  ask<Result>(work: (client: WeaviateClient) => Promise<Result>): Promise<Result>;
-}
-
 /** @throws {InputError} if the package weaviate-client is not installed */
-export async function openCluster(
-  { hosts, isEncrypted, address }: WeaviateAddress,
+export const openCluster = async (
+  address: WeaviateAddress,
   apiKey: string | undefined = process.env.WEAVIATE_API_KEY,
-): Promise<WeaviateCluster> {
-  const weaviate = await loadPackage(address);
-  const clients = new Map<WeaviateHost, Promise<WeaviateClient>>();
-  let turn = Math.floor(Math.random() * hosts.length); // many processes begin with different nodes
-  const connect = (host: WeaviateHost): Promise<WeaviateClient> => {
-    const known = clients.get(host);
+): Promise<WeaviateCluster> =>
+  new WeaviateCluster(await loadPackage(address.address), address, apiKey);
+
+export class WeaviateCluster implements AsyncDisposable {
+  readonly weaviate: Weaviate;
+  readonly #address: WeaviateAddress;
+  readonly #apiKey: string | undefined;
+  readonly #clients = new Map<WeaviateHost, Promise<WeaviateClient>>();
+  /** The host that is asked next: many processes begin with different ones. */
+  #turn: number;
+
+  constructor(weaviate: Weaviate, address: WeaviateAddress, apiKey: string | undefined) {
+    this.weaviate = weaviate;
+    this.#address = address;
+    this.#apiKey = apiKey;
+    this.#turn = Math.floor(Math.random() * address.hosts.length);
+  }
+
+  get filter() {
+    return this.weaviate.default.filter;
+  }
+
+  /** Of an object, by what it is found by. */
+  uuidOf(key: string): string {
+    return this.weaviate.generateUuid5(key);
+  }
+
+  byIds(ids: readonly string[]): FilterValue {
+    return this.filter.byId().containsAny(ids.map((id) => this.uuidOf(id)));
+  }
+
+  /** Does work with a node that answers; if the node is lost, again with another one. */
+  async ask<Result>(work: (client: WeaviateClient) => Promise<Result>): Promise<Result> {
+    const { hosts, address } = this.#address;
+    let failure: unknown;
+    const first = this.#turn++;
+    for (const i of hosts.keys()) {
+      const host = hosts[(first + i) % hosts.length]!;
+      try {
+        await this.#checkReady(host);
+        return await whileTrue(() => this.#checkReady(host), this.#connect(host).then(work));
+      } catch (error) {
+        failure = weaviateError(error, address);
+        if (!isAway(failure)) throw failure;
+        await this.#forget(host);
+      }
+    }
+    throw failure;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#clients.keys()].map((host) => this.#forget(host)));
+  }
+
+  #connect(host: WeaviateHost): Promise<WeaviateClient> {
+    const known = this.#clients.get(host);
     if (known) return known;
-    const client = weaviate.default.connectToCustom({
+    const { isEncrypted } = this.#address;
+    const client = this.weaviate.default.connectToCustom({
       httpHost: host.name,
       httpPort: host.port,
       httpSecure: isEncrypted,
       grpcHost: host.name,
       grpcPort: host.grpcPort,
       grpcSecure: isEncrypted,
-      ...(apiKey !== undefined && { authCredentials: new weaviate.ApiKey(apiKey) }),
+      ...(this.#apiKey !== undefined && {
+        authCredentials: new this.weaviate.ApiKey(this.#apiKey),
+      }),
       timeout: TIMEOUTS,
     });
-    clients.set(host, client);
-    client.catch(() => clients.delete(host));
+    this.#clients.set(host, client);
+    client.catch(() => this.#clients.delete(host));
     return client;
-  };
-  const forget = async (host: WeaviateHost): Promise<void> => {
-    const client = clients.get(host);
-    clients.delete(host);
+  }
+
+  async #forget(host: WeaviateHost): Promise<void> {
+    const client = this.#clients.get(host);
+    this.#clients.delete(host);
     await client?.then((open) => open.close()).catch(() => {}); // it may never have connected
-  };
-  const checkReady = async ({ name, port }: WeaviateHost): Promise<void> => {
+  }
+
+  async #checkReady({ name, port }: WeaviateHost): Promise<void> {
+    const { isEncrypted, address } = this.#address;
     const node = `${isEncrypted ? "https" : "http"}://${name}:${port}`;
     const reply = await fetch(`${node}/v1/.well-known/ready`, {
       signal: AbortSignal.timeout(READY_MS),
     });
     await reply.arrayBuffer();
     if (!reply.ok) throw nodeAway(address, `${name}:${port} is not ready (${reply.status})`);
-  };
-  const askOne = async <Result>(
-    host: WeaviateHost,
-    work: (client: WeaviateClient) => Promise<Result>,
-  ): Promise<Result> => {
-    await checkReady(host);
-    return await whileTrue(() => checkReady(host), connect(host).then(work));
-  };
-  return {
-    weaviate,
-    async ask(work) {
-      let failure: unknown;
-      const first = turn++;
-      for (const i of hosts.keys()) {
-        const host = hosts[(first + i) % hosts.length]!;
-        try {
-          return await askOne(host, work);
-        } catch (error) {
-          failure = weaviateError(error, address);
-          if (!isAway(failure)) throw failure;
-          await forget(host);
-        }
-      }
-      throw failure;
-    },
-    async [Symbol.asyncDispose]() {
-      await Promise.all([...clients.keys()].map(forget));
-    },
-  };
+  }
 }
 
 export const objectsOf = (

@@ -9,33 +9,30 @@ export interface Schema extends Described {
   readonly properties: ReadonlySet<string>;
 }
 
-export interface DescribedCollection {
-  /** Does work with the passages. Searches read one replica of a shard, other reads most. */
-  withPassages<Result>(
-    level: Consistency,
-    work: (passages: Objects) => Promise<Result>,
-  ): Promise<Result>;
-  /** What the collection is like now; undefined without one. */
-  find(): Promise<Schema | undefined>;
-  /** @throws {InputError} if there is none, or another one */
-  look(): Promise<Schema>;
-  /** @throws {InputError} for a vector that would make the server fail */
-  checkWidth(vector: Float32Array): Promise<void>;
-  /** Adds those of the properties that order passages by their fields. */
-  addProperties(names: readonly string[]): Promise<void>;
-}
+export class DescribedCollection {
+  readonly #cluster: WeaviateCluster;
+  readonly #name: string;
+  readonly #address: string;
+  /** As of the last look. */
+  #known: Schema | undefined;
 
-export function describedCollection(
-  { ask }: WeaviateCluster,
-  name: string,
-  address: string,
-): DescribedCollection {
-  let known: Schema | undefined; // as of the last look
-  const find = async (): Promise<Schema | undefined> => {
-    known = undefined;
-    const config = await ask(({ collections }) =>
+  constructor(cluster: WeaviateCluster, name: string, address: string) {
+    this.#cluster = cluster;
+    this.#name = name;
+    this.#address = address;
+  }
+
+  /** Does work with the passages. Searches read one replica of a shard, other reads most. */
+  use<Result>(level: Consistency, work: (passages: Objects) => Promise<Result>): Promise<Result> {
+    return this.#cluster.ask((client) => work(objectsOf(client, this.#name, level)));
+  }
+
+  /** What the collection is like now; undefined without one. */
+  async find(): Promise<Schema | undefined> {
+    this.#known = undefined;
+    const config = await this.#cluster.ask(({ collections }) =>
       collections
-        .use(name)
+        .use(this.#name)
         .config.get()
         .catch((error: unknown) => {
           if ((error as { code?: number }).code === 404) return undefined;
@@ -44,34 +41,36 @@ export function describedCollection(
     );
     if (!config) return undefined;
     const described = parseDescription(config.description ?? undefined);
-    if (!described) throw foreign(address);
-    known = { ...described, properties: new Set(config.properties.map(({ name }) => name)) };
-    return known;
-  };
-  const look = async (): Promise<Schema> => {
-    const found = await find();
+    if (!described) throw foreign(this.#address);
+    const properties = new Set(config.properties.map(({ name }) => name));
+    this.#known = { ...described, properties };
+    return this.#known;
+  }
+
+  /** @throws {InputError} if there is none, or another one */
+  async look(): Promise<Schema> {
+    const found = await this.find();
     if (found) return found;
-    throw noCollection(address);
-  };
-  return {
-    find,
-    look,
-    withPassages: (level, work) => ask((client) => work(objectsOf(client, name, level))),
-    async checkWidth({ length }) {
-      const { dimension } = known ?? (await look());
-      if (length !== dimension) throw otherWidth(address, dimension, length);
-    },
-    async addProperties(names) {
-      const ordered = [...new Set(names)].filter(isOrdered);
-      if (ordered.every((one) => known?.properties.has(one))) return;
-      const { properties } = await look();
-      for (const missing of ordered.filter((one) => !properties.has(one)))
-        await ask(({ collections }) =>
-          collections.use(name).config.addProperty(orderedProperty(missing)),
-        );
-      await look();
-    },
-  };
+    throw noCollection(this.#address);
+  }
+
+  /** @throws {InputError} for a vector that would make the server fail */
+  async checkWidth({ length }: Float32Array): Promise<void> {
+    const { dimension } = this.#known ?? (await this.look());
+    if (length !== dimension) throw otherWidth(this.#address, dimension, length);
+  }
+
+  /** Adds those of the properties that order passages by their fields. */
+  async addProperties(names: readonly string[]): Promise<void> {
+    const ordered = [...new Set(names)].filter(isOrdered);
+    if (ordered.every((one) => this.#known?.properties.has(one))) return;
+    const { properties } = await this.look();
+    for (const missing of ordered.filter((one) => !properties.has(one)))
+      await this.#cluster.ask(({ collections }) =>
+        collections.use(this.#name).config.addProperty(orderedProperty(missing)),
+      );
+    await this.look();
+  }
 }
 
 const noCollection = (where: string): InputError =>

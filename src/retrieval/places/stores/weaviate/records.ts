@@ -8,51 +8,61 @@ interface RecordObject {
   readonly contents: string;
 }
 
-export interface Records {
-  create(description: WeaviateClass): Promise<void>;
-  /** @param key what the record is found by */
-  write(key: string, name: string, contents: string): Promise<void>;
-  read(key: string): Promise<string | undefined>;
-  delete(key: string): Promise<void>;
-  names(prefix: string): Promise<string[]>;
-}
-
 /** Names in one reply: the server returns no more. */
 const MAX_NAMES = 10_000;
 
-export function recordsIn({ ask, weaviate }: WeaviateCluster, collection: string): Records {
-  const uuidOf = (key: string): string => weaviate.generateUuid5(key);
-  const withRecords = <Result>(work: (records: Objects) => Promise<Result>): Promise<Result> =>
-    ask((client) => work(objectsOf(client, collection, "QUORUM")));
-  return {
-    create: (description) => ask((client) => createOnce(client, description)),
-    write: (key, name, contents) =>
-      withRecords(async ({ data }) => {
-        const record: RecordObject = { name, contents };
-        const reply = await data.insertMany([{ id: uuidOf(key), properties: record as never }]);
-        throwFirst(reply.errors);
-      }),
-    read: (key) =>
-      withRecords(async ({ query }) => {
-        const found = await query.fetchObjectById(uuidOf(key), { returnProperties: ["contents"] });
-        return (found?.properties as RecordObject | undefined)?.contents;
-      }),
-    delete: (key) =>
-      withRecords(async ({ data }) => {
-        await data.deleteById(uuidOf(key));
-      }),
-    names: (prefix) =>
-      withRecords(async ({ query }) => {
-        const { objects } = await query.fetchObjects({
-          limit: MAX_NAMES,
-          returnProperties: ["name"],
-        });
-        return objects
-          .map(({ properties }) => (properties as unknown as RecordObject).name)
-          .filter((name) => name.startsWith(prefix))
-          .sort();
-      }),
-  };
+export class Records {
+  readonly #cluster: WeaviateCluster;
+  readonly #collection: string;
+
+  constructor(cluster: WeaviateCluster, collection: string) {
+    this.#cluster = cluster;
+    this.#collection = collection;
+  }
+
+  create(description: WeaviateClass): Promise<void> {
+    return this.#cluster.ask((client) => createOnce(client, description));
+  }
+
+  /** @param key what the record is found by */
+  write(key: string, name: string, contents: string): Promise<void> {
+    return this.#use(async ({ data }) => {
+      const record: RecordObject = { name, contents };
+      const reply = await data.insertMany([
+        { id: this.#cluster.uuidOf(key), properties: record as never },
+      ]);
+      throwFirst(reply.errors);
+    });
+  }
+
+  read(key: string): Promise<string | undefined> {
+    return this.#use(async ({ query }) => {
+      const options = { returnProperties: ["contents"] };
+      const found = await query.fetchObjectById(this.#cluster.uuidOf(key), options);
+      return (found?.properties as RecordObject | undefined)?.contents;
+    });
+  }
+
+  delete(key: string): Promise<void> {
+    return this.#use(async ({ data }) => {
+      await data.deleteById(this.#cluster.uuidOf(key));
+    });
+  }
+
+  names(prefix: string): Promise<string[]> {
+    return this.#use(async ({ query }) => {
+      const options = { limit: MAX_NAMES, returnProperties: ["name"] };
+      const { objects } = await query.fetchObjects(options);
+      return objects
+        .map(({ properties }) => (properties as unknown as RecordObject).name)
+        .filter((name) => name.startsWith(prefix))
+        .sort();
+    });
+  }
+
+  #use<Result>(work: (records: Objects) => Promise<Result>): Promise<Result> {
+    return this.#cluster.ask((client) => work(objectsOf(client, this.#collection, "QUORUM")));
+  }
 }
 
 /** Creates a collection, unless it is there. */

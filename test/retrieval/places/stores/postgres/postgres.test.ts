@@ -4,10 +4,11 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../../../../src/io/errors.ts";
 import { deletePassages, indexInfo, verifyIndex } from "../../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../../src/retrieval/open-index.ts";
-import { connectStore } from "../../../../../src/retrieval/places/address.ts";
+import { connectStore, placeOf } from "../../../../../src/retrieval/places/place-of.ts";
 import { importPassages } from "../../../../../src/retrieval/places/stores/import.ts";
 import { openPostgresServer, type PostgresServer } from "../../../../support/postgres-server.ts";
 import { encodeText } from "../../../support.ts";
+import { placeConformance } from "../../conformance.ts";
 import { storeConformance } from "../conformance.ts";
 import { importedInto, importing, type StoreServer, storeUse } from "../use.ts";
 
@@ -33,6 +34,10 @@ function postgresTests(server: PostgresServer): void {
 
   storeConformance(test, "PostgreSQL", () => connectStore(address()));
   storeUse(test, "PostgreSQL", uses);
+  placeConformance(test, "PostgreSQL", async () => {
+    const at = uses.address();
+    return { open: () => placeOf(at), async [Symbol.asyncDispose]() {} };
+  });
 
   test("verify names what someone has changed, and counts follow", async () => {
     const place = await importedInto(uses, 50);

@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../../../../src/io/errors.ts";
 import { deletePassages, indexInfo, verifyIndex } from "../../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../../src/retrieval/open-index.ts";
-import { connectStore } from "../../../../../src/retrieval/places/address.ts";
+import { connectStore, placeOf } from "../../../../../src/retrieval/places/place-of.ts";
 import { importPassages } from "../../../../../src/retrieval/places/stores/import.ts";
 import {
   API_KEY,
@@ -13,6 +13,7 @@ import {
   type WeaviateServers,
 } from "../../../../support/weaviate-servers.ts";
 import { encodeText, makePassages, rejects } from "../../../support.ts";
+import { placeConformance } from "../../conformance.ts";
 import { storeConformance } from "../conformance.ts";
 import { importedInto, importing, type StoreServer, storeUse } from "../use.ts";
 
@@ -36,6 +37,10 @@ function weaviateTests(servers: WeaviateServers): void {
 
   storeConformance(test, "Weaviate", () => connectStore(server.address()));
   storeUse(test, "Weaviate", server);
+  placeConformance(test, "Weaviate", async () => {
+    const at = server.address();
+    return { open: () => placeOf(at), async [Symbol.asyncDispose]() {} };
+  });
 
   test("verify names what someone has changed, and counts follow", async () => {
     const place = await importedInto(server, 50);

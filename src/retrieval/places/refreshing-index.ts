@@ -1,10 +1,10 @@
 /** An open index that can move to a newer generation while it is searched. */
 
-import { InputError } from "../io/errors.ts";
-import { excerpt } from "../io/excerpt.ts";
-import { Lifetime } from "../io/lifetime.ts";
-import { IndexGeneration } from "./search/generation.ts";
-import type { TokenIndex } from "./search/token-index.ts";
+import { InputError } from "../../io/errors.ts";
+import { excerpt } from "../../io/excerpt.ts";
+import { Lifetime } from "../../io/lifetime.ts";
+import { IndexGeneration } from "../search/generation.ts";
+import type { TokenIndex } from "../search/token-index.ts";
 
 /** A generation with its memory and files. */
 export interface OpenGeneration<State> {

@@ -1,7 +1,7 @@
 /** Whether a model can search an index, and read the states that it holds. */
 
-import { InputError } from "../io/errors.ts";
-import type { IndexHeader } from "./index/format/manifest.ts";
+import { InputError } from "../../io/errors.ts";
+import type { IndexHeader } from "../index/format/manifest.ts";
 
 /** What decides whether a model can search an index. */
 export interface SearchingModel extends Pick<IndexHeader, "fingerprint" | "pooling"> {

@@ -1,18 +1,18 @@
 /** Chooses the search engine of an index. */
 
-import { InputError } from "../io/errors.ts";
-import { excerpt } from "../io/excerpt.ts";
-import type { Codebook } from "./codec/codec.ts";
-import { type FaissFactory, openFaissFactorySearch } from "./faiss/faiss-factory.ts";
-import { openFaissSearch } from "./faiss/faiss-search.ts";
-import { openCompressedStore } from "./index/format/compressed-store.ts";
-import type { Snapshot } from "./index/format/snapshot.ts";
-import type { KeyStore } from "./index/format/store.ts";
-import { type CentroidSearchOptions, openCentroidSearch } from "./search/centroid-search.ts";
-import type { SearchEngine } from "./search/engine.ts";
-import { openFlatSearch } from "./search/flat-search.ts";
-import { parallelSearch } from "./search/parallel-search.ts";
-import type { FillOptions } from "./search/token-search.ts";
+import { InputError } from "../../../io/errors.ts";
+import { excerpt } from "../../../io/excerpt.ts";
+import type { Codebook } from "../../codec/codec.ts";
+import { type FaissFactory, openFaissFactorySearch } from "../../faiss/faiss-factory.ts";
+import { openFaissSearch } from "../../faiss/faiss-search.ts";
+import { openCompressedStore } from "../../index/format/compressed-store.ts";
+import type { Snapshot } from "../../index/format/snapshot.ts";
+import type { KeyStore } from "../../index/format/store.ts";
+import { type CentroidSearchOptions, openCentroidSearch } from "../../search/centroid-search.ts";
+import type { SearchEngine } from "../../search/engine.ts";
+import { openFlatSearch } from "../../search/flat-search.ts";
+import { parallelSearch } from "../../search/parallel-search.ts";
+import type { FillOptions } from "../../search/token-search.ts";
 
 /**
  * The search engine. `faiss` needs the optional package faiss-node: the string "faiss" gives an

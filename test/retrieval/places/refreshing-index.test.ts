@@ -3,11 +3,11 @@
 import { rm } from "node:fs/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { addPassages } from "../../src/retrieval/index/maintain/update.ts";
-import { deletePassages } from "../../src/retrieval/maintain.ts";
-import { openIndex } from "../../src/retrieval/open-index.ts";
-import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
-import { build, encode, encodeText, header, makePassages, rejects, temporary } from "./support.ts";
+import { addPassages } from "../../../src/retrieval/index/maintain/update.ts";
+import { deletePassages } from "../../../src/retrieval/maintain.ts";
+import { openIndex } from "../../../src/retrieval/open-index.ts";
+import type { TokenIndex } from "../../../src/retrieval/search/token-index.ts";
+import { build, encode, encodeText, header, makePassages, rejects, temporary } from "../support.ts";
 
 const PASSAGES = makePassages(300);
 const QUESTION = encodeText("w1 w2 w3");
