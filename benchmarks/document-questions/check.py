@@ -42,8 +42,10 @@ def document_faults(folder: Path, documents: list[Record], texts: Texts) -> Iter
         path = document["path"]
         if path in texts and sha256(folder / path) != document["sha256"]:
             yield f"{path}: the checksum is another one"
-        if document["registry"] not in REGISTRIES or not document["licence"]:
-            yield f"{path}: no known registry, or no licence"
+        if document["registry"] not in REGISTRIES or document["url"] is not None:
+            yield f"{path}: from no known registry"
+        if not document["licence"]:
+            yield f"{path}: no licence"
 
 
 def question_faults(question: Record, texts: Texts) -> Iterator[str]:

@@ -13,15 +13,19 @@ from forms import read_lines
 
 HERE = Path(__file__).parent
 TRAINING = HERE.parents[1] / "recipes/reatt-mini/document-questions"
-FOLDERS = {"dev": [HERE / "dev"], "test": [HERE / "test"], "training": sorted(TRAINING.glob("*/"))}
+LISTS = {
+    "dev": [HERE / "dev/documents.jsonl"],
+    "test": [HERE / "test/documents.jsonl"],
+    "training": sorted(TRAINING.glob("*/documents.jsonl")),
+}
 
 
 def packages() -> dict[str, set[str]]:
     """The parts that each package is in."""
     parts: dict[str, set[str]] = defaultdict(set)
-    for part, folders in FOLDERS.items():
-        for folder in folders:
-            for document in read_lines(folder / "documents.jsonl"):
+    for part, lists in LISTS.items():
+        for file in lists:
+            for document in read_lines(file):
                 if document["registry"] != "own":
                     parts[document["package"].lower()].add(part)
     return parts

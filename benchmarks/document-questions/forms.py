@@ -20,7 +20,9 @@ from plain_text import collapse
 Record = dict
 Texts = dict[str, str]  # path of a document -> plain text
 # The order of a record; `block` and `none` are of training sets.
-FIELDS = "id genre kind question answers evidence block none file paraphrased".split()
+QUESTION_FIELDS = "id genre kind question answers evidence block none file paraphrased".split()
+# `url` is null in the form with texts and missing in the other: documents come from packages.
+DOCUMENT_FIELDS = "path registry package version file url licence sha256".split()
 
 
 class Differs(Exception):
@@ -37,7 +39,7 @@ def write_lines(path: Path, records: Iterable[Record]) -> None:
 
 
 def ordered(question: Record) -> Record:
-    return {field: question[field] for field in FIELDS if field in question}
+    return {field: question[field] for field in QUESTION_FIELDS if field in question}
 
 
 def genre_texts(question: Record, texts: Texts) -> Texts:

@@ -11,10 +11,8 @@ import sys
 from pathlib import Path
 
 from check import print_faults, texts_in
-from forms import read_lines, to_positions, write_lines
+from forms import DOCUMENT_FIELDS, Record, read_lines, to_positions, write_lines
 from readme_tables import write_tables
-
-DOCUMENT_FIELDS = "path registry package version file licence sha256".split()
 
 
 def pack(folder: Path, target: Path) -> bool:
@@ -25,10 +23,7 @@ def pack(folder: Path, target: Path) -> bool:
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     documents = read_lines(folder / "documents.jsonl")
-    write_lines(
-        target / "documents.jsonl",
-        ({field: document[field] for field in DOCUMENT_FIELDS} for document in documents),
-    )
+    write_lines(target / "documents.jsonl", map(without_url, documents))
     for document in documents:
         if document["registry"] == "own":
             copy = target / document["path"]
@@ -37,6 +32,10 @@ def pack(folder: Path, target: Path) -> bool:
     questions = read_lines(folder / "questions.jsonl")
     write_lines(target / "questions.jsonl", (to_positions(one, texts) for one in questions))
     return True
+
+
+def without_url(document: Record) -> Record:
+    return {field: document[field] for field in DOCUMENT_FIELDS if field != "url"}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,16 @@ import hashlib
 import sys
 from pathlib import Path
 
-from forms import Differs, Record, Texts, files_of, read_lines, to_texts, write_lines
+from forms import (
+    DOCUMENT_FIELDS,
+    Differs,
+    Record,
+    Texts,
+    files_of,
+    read_lines,
+    to_texts,
+    write_lines,
+)
 from packages import Missing, document_of
 from plain_text import plain_text
 
@@ -62,12 +71,7 @@ def question_of(record: Record, texts: Texts) -> Record | None:
 
 
 def with_url(document: Record) -> Record:
-    """The form with texts has the addresses of documents that are in no package."""
-    return {
-        field: value
-        for name, one in document.items()
-        for field, value in ([("url", None), (name, one)] if name == "licence" else [(name, one)])
-    }
+    return {field: document.get(field) for field in DOCUMENT_FIELDS}
 
 
 if __name__ == "__main__":
