@@ -13,8 +13,8 @@ import { existsSync, readFileSync } from "node:fs";
 const PROSE_COLUMNS = 120;
 const COMMENT_COLUMNS = 100;
 const CHECKED = /^(?:src|test|scripts|benchmarks|recipes|assembly|\.ci)\//;
-/** Generated pages and logs of runs. */
-const GENERATED = /^recipes\/[^/]+\/logs\//;
+/** Generated pages and logs of runs, and documents that questions are about. */
+const SKIPPED = /^recipes\/[^/]+\/logs\/|\/document-questions\/[^/]+\/documents\//;
 
 interface LongLine {
   readonly number: number;
@@ -89,7 +89,7 @@ function trackedFiles(): string[] {
   const list = execFileSync("git", ["ls-files", "-z"], { encoding: "utf8" });
   return list
     .split("\0")
-    .filter((path) => (path.endsWith(".md") || CHECKED.test(path)) && !GENERATED.test(path))
+    .filter((path) => (path.endsWith(".md") || CHECKED.test(path)) && !SKIPPED.test(path))
     .filter((path) => existsSync(path)); // not one that is deleted and not yet committed
 }
 
