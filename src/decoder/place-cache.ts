@@ -1,4 +1,4 @@
-/** Where the tokens of the passages that were read last stand, as state-cache.ts has their states. */
+/** Where tokens of the passages read last stand, as state-cache.ts has their states. */
 
 import { Recent } from "../math/recent.ts";
 import type { PassageInput } from "../text/passage.ts";
