@@ -19,6 +19,10 @@ export {
 export type { EngineEvent } from "./engine/open-engine.ts";
 export type { TextBatch, TrainingBatch } from "./engine/text-batch.ts";
 export type { AnsweredCount } from "./examples/corpus-answers.ts";
+export type { Example, Passages, Removal } from "./examples/example.ts";
+export type { Sample } from "./examples/sources/sampling.ts";
+export { defineSource, type Source } from "./examples/sources/source.ts";
+export type { Survey } from "./examples/sources/survey.ts";
 export { copyAttention } from "./objectives/copy-attention.ts";
 export { type DistillationSettings, distillation } from "./objectives/distillation.ts";
 export { type GivenScoresSettings, givenScores } from "./objectives/given-scores.ts";

@@ -24,8 +24,6 @@ export interface Example {
    * its label.
    */
   readonly labels?: readonly number[] | undefined;
-  /** All passages that contain this text are relevant, once the removal is done. */
-  readonly evidence?: string | undefined;
   /** Ids of the candidates that a training file gives, best first. */
   readonly contexts?: readonly string[] | undefined;
   /** The scores of `contexts`, for those that have one. */
@@ -48,8 +46,6 @@ export interface Removal {
   readonly copies?: Masked | undefined;
   /** A title, from all passages; other titles too, so that no passage is known by its lack. */
   readonly title?: string | undefined;
-  /** A passage that does not take part. */
-  readonly passageId?: string | undefined;
 }
 
 /** A stream of the passages of a corpus. */
@@ -62,13 +58,12 @@ export interface Passages {
 
 /** The passages that an example is made of, or that it is about. */
 export function sourcesOf({ relevant, removal }: Example): readonly string[] {
-  const source = removal?.cut?.passageId ?? removal?.passageId;
+  const source = removal?.cut?.passageId;
   return source === undefined ? relevant : [source];
 }
 
-/** A passage as an example reads it; undefined if it does not take part or too little is left. */
+/** A passage as an example reads it; undefined if too little is left. */
 export function readAs(removal: Removal, passage: Passage): Passage | undefined {
-  if (passage.id === removal.passageId) return undefined;
   const cut = withoutCut(passage, removal.cut);
   const text = removal.copies ? removeCopies(removal.copies, cut) : cut;
   const read =

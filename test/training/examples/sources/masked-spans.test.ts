@@ -2,10 +2,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Passage } from "../../../../src/text/passage.ts";
 import { type Example, readAs } from "../../../../src/training/examples/example.ts";
-import {
-  type MaskingOptions,
-  maskedSpans,
-} from "../../../../src/training/examples/sources/masked-spans.ts";
+import { maskedSpans } from "../../../../src/training/examples/sources/masked-spans.ts";
 import { loadTagger, type Tagger } from "../../../../src/training/salient-spans/index.ts";
 import { refused } from "../../../checkpoints/support.ts";
 import { listOf, passagesOf } from "../../../support/sources.ts";
@@ -29,10 +26,10 @@ const curie: Passage = {
 const collect = (
   passages: readonly Passage[],
   perPassage = 5,
-  options: Partial<MaskingOptions> = {},
+  { seed = 0, tagger: own = tagger }: { seed?: number; tagger?: Tagger } = {},
 ): Promise<Example[]> => {
   const wanted = perPassage * passages.length;
-  return listOf(maskedSpans(passagesOf(passages), { tagger, seed: 0, wanted, ...options }));
+  return listOf(maskedSpans(own).examples(passagesOf(passages), { seed, wanted }));
 };
 
 test("an example is a sentence with its entity masked, and its passage is read without it", async () => {
