@@ -11,11 +11,6 @@ export { type AdaptationEvent, type AdaptationResult, adapt } from "./adapt.ts";
 export type { DocumentsEvent } from "./adaptation/passages.ts";
 export type { AdaptationPlan } from "./adaptation/plan.ts";
 export type { StepLosses } from "./engine/engine.ts";
-export {
-  type LossAndGradients,
-  type LossOptions,
-  lossAndGradients,
-} from "./engine/loss-and-gradients.ts";
 export type { EngineEvent } from "./engine/open-engine.ts";
 export type { TextBatch, TrainingBatch } from "./engine/text-batch.ts";
 export type { AnsweredCount } from "./examples/corpus-answers.ts";
