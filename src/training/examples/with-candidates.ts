@@ -54,7 +54,7 @@ const SAME = 0.8;
 /** Candidates beyond those to read, because a removal can leave a passage empty. */
 const SPARE_CANDIDATES = 4;
 
-/** Draws that have a name other than that of their source, so that a seed gives the same as ever. */
+/** Draws with a name other than that of their source: a seed gives the same as ever. */
 const DRAW_NAMES: Readonly<Record<string, string>> = {
   spans: "sentences",
   questions: "items",

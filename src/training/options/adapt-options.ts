@@ -327,7 +327,7 @@ export function requestedSources(given: AdaptOptions): RequestedSources {
   return { named, files, automatic: isAutomatic ? ofPackage : undefined };
 }
 
-/** @throws {InputError} for a name of no source, and for a source of the user's with a taken name */
+/** @throws {InputError} for an unknown name, and for two sources of one name */
 function checkNames(sources: readonly SourceChoice[], own: readonly Source[]): void {
   const names = new Set<string>([...SOURCES, ...FILE_SOURCES].map(({ name }) => name)).add("auto");
   const unknown = sources.find((one) => typeof one === "string" && !names.has(one));

@@ -26,7 +26,7 @@ const MAX_SENTENCE_LENGTH = 512;
 /**
  * About `wanted` masked sentences: 1 to 5 of each passage, or one of each passage of a sample.
  *
- * @param tagger finds the spans. Default: `loadTagger()`, for English. Another one suits any corpus.
+ * @param tagger finds the spans. Default: `loadTagger()`, for English. Others suit any corpus.
  * @throws {InputError} while it makes examples, if a span of the tagger is not within its sentence
  */
 export const maskedSpans = (tagger?: Tagger): Source<"spans"> =>

@@ -69,9 +69,7 @@ test("a seed draws the same from a passage, whatever the order, and fewer are th
 });
 
 test("filters: entity twice, single characters, long sentences, few words left, a sentinel in the text", async () => {
-  const always: Tagger = (sentence) => [
-    { start: 0, end: sentence.indexOf(" "), kind: "first word" },
-  ];
+  const always: Tagger = (sentence) => [{ start: 0, end: sentence.indexOf(" ") }];
   const texts = [
     "Paris is what the people of paris call it.",
     "X marks the place where gold was hidden.",
@@ -101,7 +99,7 @@ test("a passage of one sentence gives an example; text without names gives none"
 test("a tagger of one's own may be asynchronous and of another language; wrong offsets are refused", async () => {
   const kanji: Tagger = async (sentence) => {
     const start = sentence.indexOf("東京");
-    return start < 0 ? [] : [{ start, end: start + 2, kind: "都市" }];
+    return start < 0 ? [] : [{ start, end: start + 2 }];
   };
   const passage = { id: "ja", title: "", text: "日本の首都は東京であり、人口が多い。京都は古い。" };
   const [example] = await collect([passage], 5, { tagger: kanji });
@@ -110,7 +108,7 @@ test("a tagger of one's own may be asynchronous and of another language; wrong o
     readAs(example!.removal!, { ...passage, text: `${passage.text}大阪も古い町だ。` })?.text,
     "京都は古い。大阪も古い町だ。",
   );
-  const beyond: Tagger = (sentence) => [{ start: 3, end: sentence.length + 1, kind: "x" }];
+  const beyond: Tagger = (sentence) => [{ start: 3, end: sentence.length + 1 }];
   await refused(
     collect([armstrong], 5, { tagger: beyond }),
     /tagger: expected spans within a sentence/,
