@@ -9,8 +9,9 @@ import { MIN_WORDS, wordsOf } from "./sources/words.ts";
 export const MASK = "<extra_id_0>";
 
 export interface Example {
-  /** Unique among the examples of its source. */
+  /** Its name, unique among the examples of its source. */
   readonly id: string;
+  /** What is asked. `<extra_id_0>` stands for a masked part: the answer. */
   readonly question: string;
   /**
    * Accepted answers. One of them is the text to generate. An example without any trains retrieval
@@ -48,11 +49,26 @@ export interface Removal {
   readonly title?: string | undefined;
 }
 
-/** A stream of the passages of a corpus. */
+/**
+ * A stream of the passages of a corpus.
+ *
+ * @example
+ * ```ts
+ * import type { Passages } from "reatt/training";
+ *
+ * const passages: Passages = {
+ *   size: 1,
+ *   async *passages(accept = () => true) {
+ *     if (accept("owl")) yield { id: "owl", title: "", text: "Owls hunt at night." };
+ *   },
+ * };
+ * for await (const { text } of passages.passages()) console.log(text); // Owls hunt at night.
+ * ```
+ */
 export interface Passages {
   /** Number of passages. */
   readonly size: number;
-  /** In the same order at each call. */
+  /** Those whose id is accepted, by default all, in the same order at each call. */
   passages(accept?: (id: string) => boolean): AsyncIterable<Passage>;
 }
 

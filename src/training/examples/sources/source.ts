@@ -77,14 +77,15 @@ const FIELDS = {
 };
 
 /**
- * Makes a source of examples for `adapt`, which trains on them as on those of its own sources: some
- * are held out, each gets candidates, and a resumed run reads the same ones.
+ * Makes a source of examples for `adapt`: `sources: ["crops", openings]`. It trains on them as on
+ * those of its own sources: some are held out, each gets candidates, and a resumed run, to which
+ * the source is given again, reads the same ones.
  *
  * @throws {InputError} for a field that is unknown, missing, or of another type
  *
  * @example
  * ```ts
- * import { adapt, defineSource } from "reatt/training";
+ * import { defineSource } from "reatt/training";
  *
  * const openings = defineSource({
  *   name: "openings",
@@ -94,28 +95,24 @@ const FIELDS = {
  *   async *examples(passages, { wanted }) {
  *     let made = 0;
  *     for await (const { id, text } of passages.passages()) {
- *       const words = text.split(" ");
- *       if (words.length < 12) continue;
+ *       const question = text.split(" ").slice(0, 6).join(" ");
+ *       if (text.length < 2 * question.length) continue;
  *       if (++made > wanted) return;
- *       const question = words.slice(0, 6).join(" ");
  *       const cut = { passageId: id, extent: { start: 0, end: question.length } };
  *       yield { id, question, answers: [], relevant: [id], removal: { cut } };
  *     }
  *   },
  * });
  *
- * const run = adapt({
- *   model: "models/reatt-mini",
- *   corpus: "README.md",
- *   out: "runs/openings",
- *   sources: ["crops", openings],
- *   dryRun: true,
- * });
- * for (let next = await run.next(); ; next = await run.next())
- *   if (next.done) {
- *     console.log(next.value.plan.sources.map(({ name }) => name)); // [ 'crops', 'openings' ]
- *     break;
- *   }
+ * const owl = "The barn owl hunts at night by ear. Its feathers make almost no sound.";
+ * const passages = {
+ *   size: 1,
+ *   async *passages() {
+ *     yield { id: "owl", title: "", text: owl };
+ *   },
+ * };
+ * for await (const { question } of openings.examples(passages, { wanted: 10, seed: 0 }))
+ *   console.log(question); // The barn owl hunts at night
  * ```
  */
 export function defineSource<const Name extends string>(source: Source<Name>): Source<Name> {
