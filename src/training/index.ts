@@ -43,11 +43,7 @@ export {
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
 export type { PhraseTrainingOptions } from "./phrases/train-phrases.ts";
-export {
-  type PhraseTrainingEvent,
-  type PhraseTrainingResult,
-  trainPhrases,
-} from "./phrases/train-phrases.ts";
+export { type PhraseTrainingResult, trainPhrases } from "./phrases/train-phrases.ts";
 export type { PruningTrainingOptions } from "./pruning/train-pruning.ts";
 export { type PruningTrainingResult, trainPruning } from "./pruning/train-pruning.ts";
 export type { ReportSample, SampleReply } from "./report/samples.ts";
