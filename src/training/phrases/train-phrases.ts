@@ -71,8 +71,8 @@ export interface PhraseTrainingResult {
  *
  *     L = -log sum over s of P(s | the best phrases)
  *
- * The step events have the loss in nats for each question as the term `phrases`, and of search steps
- * the share of the questions whose answer was found as `found`.
+ * The step events have the loss in nats for each question as the term `phrases`, and those of
+ * search steps the share of the questions whose answer was found as `found`.
  *
  * Keys are read from the index, so the queries learn the errors of its compression. The states of
  * all questions are kept in memory: 4 x tokens x `d_model` bytes for each.

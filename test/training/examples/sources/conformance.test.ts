@@ -6,6 +6,7 @@
  * A new source fails here until `CASES` has it.
  */
 
+import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -213,6 +214,13 @@ test("a source of one's own is planned beside the others", async () => {
     { name: "openings", examples: 60 },
   ]);
   assert.is(plan.samples.filter((sample) => sample.startsWith("openings p")).length, 5);
+});
+
+test("the source of the guide is that of defineSource, which is run", () => {
+  const guide = readFileSync("docs/ADAPTATION-REFERENCE.md", "utf8");
+  const [source] = /const openings = defineSource\([\s\S]*?\n\}\);\n/.exec(guide)!;
+  const documented = readFileSync("src/training/examples/sources/source.ts", "utf8");
+  assert.ok(documented.replaceAll(/^ \* ?/gm, "").includes(source));
 });
 
 test("what a source of one's own must not be, or give, is one clear line", async () => {
