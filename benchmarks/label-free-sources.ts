@@ -13,30 +13,11 @@ import { buildBm25 } from "../src/retrieval/bm25/bm25.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { type Corpus, openCorpus } from "../src/training/examples/corpus.ts";
 import { type Example, readAs } from "../src/training/examples/example.ts";
-import { crops } from "../src/training/examples/sources/crops.ts";
-import { maskedSpans } from "../src/training/examples/sources/masked-spans.ts";
-import { phrases } from "../src/training/examples/sources/phrases.ts";
+import { SOURCES } from "../src/training/examples/sources/list.ts";
 import { readable } from "../src/training/examples/sources/readable.ts";
-import { titles } from "../src/training/examples/sources/titles.ts";
-import { containsPhrase } from "../src/training/examples/sources/words.ts";
 
 const MEASURED = 500;
 const DEPTH = 30;
-const SAMPLE = { seed: 0 };
-
-/** All examples of each source, one to five of a passage. */
-async function examplesOf(corpus: Corpus): Promise<Record<string, Example[]>> {
-  const sample = { ...SAMPLE, wanted: 5 * corpus.size };
-  const passages = readable(corpus, 512);
-  const all = await listOf(phrases(passages, sample));
-  return {
-    spans: await listOf(maskedSpans(passages, sample)),
-    crops: await listOf(crops(passages, sample)),
-    titles: await listOf(titles(passages, sample)),
-    "phrases, masked": all.filter(({ answers }) => answers.length > 0),
-    "phrases, as queries": all.filter(({ answers }) => answers.length === 0),
-  };
-}
 
 async function listOf(examples: AsyncIterable<Example>): Promise<Example[]> {
   const list: Example[] = [];
@@ -50,15 +31,8 @@ async function isFirst(
   found: readonly Passage[],
 ): Promise<boolean | undefined> {
   const read = found.flatMap((passage) => readAs(example.removal ?? {}, passage) ?? []);
-  const relevant = new Set(
-    read
-      .filter(({ id, title, text }) =>
-        example.evidence === undefined
-          ? example.relevant.includes(id)
-          : containsPhrase(`${title}\n${text}`, example.evidence),
-      )
-      .map(({ id }) => id),
-  );
+  const ids = read.map(({ id }) => id);
+  const relevant = new Set(ids.filter((id) => example.relevant.includes(id)));
   if (relevant.size === 0) return undefined;
   const bm25 = await buildBm25(read);
   const best = bm25.search(question.replace("<extra_id_0>", " "), 1)[0];
@@ -93,9 +67,13 @@ console.log("| corpus | source | examples | with a relevant passage, % | R@1 of 
 console.log("|---|---|---|---|---|");
 for (const file of process.argv.slice(2)) {
   await using corpus = await openCorpus(file, { bm25: true });
-  for (const [name, all] of Object.entries(await examplesOf(corpus))) {
+  const passages = readable(corpus, 512);
+  for (const source of SOURCES) {
+    const all = await listOf(source.examples(passages, { seed: 0, wanted: 5 * corpus.size }));
     const { first, usable } = await measure(corpus, all);
     const percent = (share: number): string => (100 * share).toFixed(1);
-    console.log(`| ${file} | ${name} | ${all.length} | ${percent(usable)} | ${percent(first)} |`);
+    console.log(
+      `| ${file} | ${source.name} | ${all.length} | ${percent(usable)} | ${percent(first)} |`,
+    );
   }
 }

@@ -20,10 +20,7 @@ import { buildBm25 } from "../src/retrieval/bm25/bm25.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { type Corpus, openCorpus } from "../src/training/examples/corpus.ts";
 import { type Example, MASK, readAs } from "../src/training/examples/example.ts";
-import { examplesOf } from "../src/training/examples/sources/index.ts";
-import type { LabelFreeName } from "../src/training/examples/sources/names.ts";
-import { containsPhrase } from "../src/training/examples/sources/words.ts";
-import { QUERY_KINDS, queriesOf } from "./query-kinds.ts";
+import { SOURCES } from "../src/training/examples/sources/list.ts";
 
 const CANDIDATES = 8;
 /** A removal can leave a passage empty. */
@@ -59,11 +56,8 @@ async function readExamples(corpus: Corpus): Promise<Example[]> {
   if (values.source !== undefined) {
     const made: Example[] = [];
     const sample = { wanted: MADE * Number(values.queries), seed: 0 };
-    const kind = QUERY_KINDS.find((one) => one === values.source);
-    const all = kind
-      ? queriesOf(kind, corpus, sample.wanted)
-      : examplesOf(values.source as LabelFreeName, { corpus }, sample);
-    for await (const one of all) made.push(one);
+    const source = SOURCES.find(({ name }) => name === values.source)!;
+    for await (const one of source.examples(corpus, sample)) made.push(one);
     return random.shuffle(made);
   }
   const dataset = await openBeir(folder);
@@ -90,11 +84,7 @@ let used = 0;
 for (const example of await readExamples(corpus)) {
   if (used === Number(values.queries)) break;
   const passages = await candidatesOf(example);
-  const relevant = passages.filter(({ id, title, text }) =>
-    example.evidence === undefined
-      ? example.relevant.includes(id)
-      : containsPhrase(`${title}\n${text}`, example.evidence),
-  );
+  const relevant = passages.filter(({ id }) => example.relevant.includes(id));
   if (relevant.length === 0 || relevant.length === passages.length) continue;
   const labels = new Map(relevant.map(({ id }) => [id, 1]));
   const found = await readCandidates(example.question, passages);

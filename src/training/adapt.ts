@@ -10,7 +10,7 @@ import { loadTokenizer } from "../text/tokens/tokenizer.ts";
 import { type Adaptation, availableExamples, resolveAdaptation } from "./adaptation/adaptation.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { writeAdaptationCard } from "./adaptation/card.ts";
-import { documentsOf, readInputs } from "./adaptation/inputs.ts";
+import { readInputs, readPassages } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
 import {
   compressionSeconds,
@@ -139,9 +139,9 @@ export async function* adapt(
 
 /** What is known before anything is written. */
 async function prepare(given: StartOptions, requested: RequestedSources, corpus: Corpus) {
-  const documents = documentsOf(given, corpus);
-  const sources = await chooseSources(requested, documents, given);
-  const inputs = await readInputs(given, sources, documents, corpus);
+  const passages = readPassages(given, corpus);
+  const sources = await chooseSources(requested, passages, given);
+  const inputs = await readInputs(given, sources, passages, corpus);
   const start = await readStartingModel(given.model);
   const examples = availableExamples(inputs, given);
   const chosen = withAdaptDefaults(given, examples, corpus.size, start.config);

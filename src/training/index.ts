@@ -11,14 +11,13 @@ export { type AdaptationEvent, type AdaptationResult, adapt } from "./adapt.ts";
 export type { DocumentsEvent } from "./adaptation/passages.ts";
 export type { AdaptationPlan } from "./adaptation/plan.ts";
 export type { StepLosses } from "./engine/engine.ts";
-export {
-  type LossAndGradients,
-  type LossOptions,
-  lossAndGradients,
-} from "./engine/loss-and-gradients.ts";
 export type { EngineEvent } from "./engine/open-engine.ts";
 export type { TextBatch, TrainingBatch } from "./engine/text-batch.ts";
 export type { AnsweredCount } from "./examples/corpus-answers.ts";
+export type { Example, Passages, Removal } from "./examples/example.ts";
+export type { Sample } from "./examples/sources/sampling.ts";
+export { defineSource, type Source } from "./examples/sources/source.ts";
+export type { Survey } from "./examples/sources/survey.ts";
 export { copyAttention } from "./objectives/copy-attention.ts";
 export { type DistillationSettings, distillation } from "./objectives/distillation.ts";
 export { type GivenScoresSettings, givenScores } from "./objectives/given-scores.ts";
@@ -44,11 +43,7 @@ export {
 export type { AdaptOptions } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
 export type { PhraseTrainingOptions } from "./phrases/train-phrases.ts";
-export {
-  type PhraseTrainingEvent,
-  type PhraseTrainingResult,
-  trainPhrases,
-} from "./phrases/train-phrases.ts";
+export { type PhraseTrainingResult, trainPhrases } from "./phrases/train-phrases.ts";
 export type { PruningTrainingOptions } from "./pruning/train-pruning.ts";
 export { type PruningTrainingResult, trainPruning } from "./pruning/train-pruning.ts";
 export type { ReportSample, SampleReply } from "./report/samples.ts";

@@ -5,7 +5,11 @@ import { modelTitle } from "../hub/model-title.ts";
 import { InputError } from "../io/errors.ts";
 import { cardEntries } from "../options/records.ts";
 import { type Corpus, openCorpus } from "./examples/corpus.ts";
-import { questionExamples, readQuestionsAbout } from "./examples/training-questions.ts";
+import {
+  questionExamples,
+  questionSource,
+  readQuestionsAbout,
+} from "./examples/training-questions.ts";
 import { withCandidates } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
 import {
@@ -76,7 +80,7 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const questions = questionExamples(
     await readQuestionsAbout(corpus, options.data, options.signal),
   );
-  const data = withCandidates(candidateSettings(run), corpus, "questions", questions);
+  const data = withCandidates(candidateSettings(run), corpus, questionSource, questions);
   const before = (await findRun(run.out, run.resume))?.seconds ?? 0;
   const kind = `Training of ${modelTitle(run.model)} on ${basename(options.data)}`;
   const result = yield* runTraining(run, { ...data, kind }, corpus);

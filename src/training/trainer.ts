@@ -9,13 +9,7 @@ import { resolveOptions } from "../options/resolve.ts";
 import { loadTokenizer } from "../text/tokens/tokenizer.ts";
 import type { StepLosses } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
-import {
-  checkBatch,
-  folderOf,
-  TRAINING_BATCH,
-  type TrainingBatch,
-  tokenExamples,
-} from "./engine/text-batch.ts";
+import { checkBatch, folderOf, type TrainingBatch, tokenExamples } from "./engine/text-batch.ts";
 import { isRead } from "./objectives/forward.ts";
 import { checkObjectives, needsOf, type Objective } from "./objectives/objective.ts";
 import { PARTS, trainedParameters } from "./options/trained.ts";
@@ -142,7 +136,7 @@ export async function openTrainer(
   let steps = 0;
   return {
     async step(batch, learningRate = rate) {
-      checkBatch(batch, TRAINING_BATCH);
+      checkBatch(batch);
       const examples = tokenExamples(tokenizer, batch, maxPassageTokens);
       const step = ++steps;
       return await opened.step({ examples, objectives, step, learningRate, key: String(seed) });

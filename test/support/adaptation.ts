@@ -35,7 +35,6 @@ export const capitals: Tagger = (sentence) =>
   Array.from(sentence.matchAll(/(?<!^)\b[A-Z]\w+/g), ({ index, 0: name }) => ({
     start: index,
     end: index + name.length,
-    kind: "name",
   }));
 
 export interface AdaptationFiles {

@@ -9,19 +9,16 @@ import { readConfig } from "../../src/model/config-file.ts";
 import { EMBEDDING } from "../../src/model/parameter-names.ts";
 import { t5Names } from "../../src/model/t5-form.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
-import type {
-  LossAndGradients,
-  LossOptions,
-} from "../../src/training/engine/loss-and-gradients.ts";
 import type { TextBatch } from "../../src/training/engine/text-batch.ts";
 import { assertNear } from "./arrays.ts";
+import type { LossAndGradients, LossOptions } from "./loss-and-gradients.ts";
 import { referenceFolder, writeReferenceModel } from "./reference-model.ts";
 
 export interface TrainingReference extends Disposable {
   /** The model, with the tokenizer that its folder lacks. */
   readonly folder: string;
   readonly batch: TextBatch;
-  readonly options: LossOptions & { readonly alpha: number; readonly tau: number };
+  readonly options: LossOptions;
   readonly losses: { readonly nll: number; readonly kl: number; readonly loss: number };
   readonly target: readonly (readonly number[])[];
   readonly scores: readonly (readonly number[])[];
@@ -62,7 +59,6 @@ export async function readTrainingReference(model: string): Promise<TrainingRefe
       headWeights: training.head_weights,
       logScale: training.log_scale,
       maxPassageTokens: training.max_passage_tokens,
-      copies: "each", // the reference has each copy of a passage in the softmax
     },
     losses: training,
     target: training.target,

@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { createRandom } from "../../src/math/random.ts";
 import { adapt } from "../../src/training/adapt.ts";
+import { defineSource } from "../../src/training/examples/sources/source.ts";
 import { finish, writeAdaptationFiles } from "../support/adaptation.ts";
 import { moduleArguments } from "../support/node-program.ts";
 import { argumentsOf, writeTinyModel } from "../support/training.ts";
@@ -77,6 +79,41 @@ test("resumed with other options than it began with: the error names those that 
     /forgotten: expected steps 3, seed 3, as the run began with, got steps 4, seed 5/,
   );
   assert.not.ok(events.includes("plan")); // it fails before the long work
+});
+
+test("with a source of one's own it is resumed with the source, and refused without it", async () => {
+  const reversed = defineSource({
+    name: "reversed",
+    relevant: "the passage of the words",
+    stage: "reversing words",
+    draws: 1.5,
+    async *examples(passages, { wanted, seed }) {
+      const random = createRandom(seed, "reversed");
+      let made = 0;
+      for await (const { id, text } of passages.passages()) {
+        if (made++ === wanted) return;
+        const words = random.shuffle(text.split(" ")).slice(0, 5);
+        yield { relevant: [id], answers: [], id, question: words.join(" ") }; // any order of fields
+      }
+    },
+  });
+  const { corpus } = files;
+  const options = { model, corpus, ...SMALL, sources: ["crops", reversed] as const };
+  const abort = new AbortController();
+  const own = { ...options, sources: [...options.sources], out: at("own") };
+  await finish(adapt({ ...own, signal: abort.signal }), (event) => {
+    if (event.type === "step" && event.step === 2) abort.abort();
+  });
+  const error = await finish(adapt({ out: own.out, resume: true })).catch((e: Error) => e);
+  assert.match(
+    String(error),
+    /got "reversed"; .* give a source of your own itself, also to resume/,
+  );
+  const resumed = await finish(adapt({ out: own.out, resume: true, sources: own.sources }));
+  assert.ok(resumed.training!.finished);
+  const whole = await finish(adapt({ ...own, out: at("own whole") }));
+  assert.equal(resumed.training!.monitor, whole.training!.monitor);
+  assert.ok(modelBytes(own.out).equals(modelBytes(at("own whole"))));
 });
 
 test("interrupted, it keeps a checkpoint and has no card yet", async () => {

@@ -1,11 +1,11 @@
-/** Mistakes in the arguments of `lossAndGradients`: an `InputError` of one line. */
+/** Mistakes in the arguments of `openTrainer` and its steps: an `InputError` of one line. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../src/io/errors.ts";
-import { lossAndGradients } from "../../src/training/index.ts";
+import { labels, openTrainer } from "../../src/training/index.ts";
 
-const MODEL = "models/reatt-mini"; // 4 heads
+const MODEL = "models/reatt-mini";
 const PARIS = { id: "1", title: "Paris", text: "Paris is the capital of France." };
 const BATCH = { questions: ["Which capital?"], answers: ["Paris"], passages: [[PARIS]] };
 
@@ -24,14 +24,15 @@ async function mistake(call: () => Promise<unknown>): Promise<string> {
 
 const WRONG = [undefined, null, Number.NaN, -1, 1e300, "", "text", {}, [[]], [null], Symbol("s")];
 
-test("lossAndGradients: wrong models, batches and options", async () => {
+await using trainer = await openTrainer(MODEL, { objective: labels() });
+
+test("openTrainer: wrong models, batches and options", async () => {
   for (const value of WRONG) {
-    await mistake(() => lossAndGradients(any(value), BATCH));
-    await mistake(() => lossAndGradients(MODEL, any(value)));
+    await mistake(() => openTrainer(any(value), { objective: labels() }));
+    await mistake(() => trainer.step(any(value)));
     for (const name of ["questions", "answers", "passages"] as const)
-      await mistake(() => lossAndGradients(MODEL, { ...BATCH, [name]: any(value) }));
-    if (JSON.stringify(value) !== "{}" && value !== undefined)
-      await mistake(() => lossAndGradients(MODEL, BATCH, any(value)));
+      await mistake(() => trainer.step({ ...BATCH, [name]: any(value) }));
+    await mistake(() => openTrainer(MODEL, any(value)));
   }
   const batches: readonly [object, RegExp][] = [
     [{ ...BATCH, questions: [] }, /^questions: expected one or more, got none/],
@@ -44,23 +45,22 @@ test("lossAndGradients: wrong models, batches and options", async () => {
     [{ ...BATCH, answer: ["Paris"] }, /^batch: expected .* got "answer"; did you mean "answers"/],
   ];
   for (const [batch, message] of batches)
-    assert.match(await mistake(() => lossAndGradients(MODEL, any(batch))), message);
+    assert.match(await mistake(() => trainer.step(any(batch))), message);
   const options: readonly [object, RegExp][] = [
-    [{ alpha: -1 }, /^alpha: expected a number from 0 on, got -1/],
-    [{ alpha: "8" }, /^alpha: expected a number/],
-    [{ tau: 0.1 }, /^tau: expected headWeights, got none/],
-    [{ tau: 0, headWeights: [1] }, /^tau: expected a number above 0/],
-    [{ headWeights: [1] }, /^headWeights: expected \d+ numbers, got \[ 1 \]/],
-    [{ headWeights: [Number.NaN] }, /^headWeights\.0: expected a number, got NaN/],
-    [{ logScale: Infinity }, /^logScale: expected a number/],
+    [{ learningRate: -1 }, /^learningRate: expected a number from 0 on, got -1/],
+    [{ learningRate: "8" }, /^learningRate: expected a number/],
+    [{ tau: 0 }, /^tau: expected a number above 0/],
     [{ maxPassageTokens: 1 }, /^maxPassageTokens: expected a whole number from 2 on/],
-    [{ copies: "twice" }, /^copies: expected once, each, got 'twice'/],
+    [{ engine: "torch" }, /^engine: expected onnxruntime, tensorflow, got 'torch'/],
     [{ dropout: 1 }, /^dropout: expected a number from 0 to below 1/],
-    [{ chunkQuestions: 0 }, /^chunkQuestions: expected a whole number from 1 on/],
-    [{ chunk: 1 }, /^options: expected names among .* got "chunk"/],
+    [{ layers: 0 }, /^layers: expected a whole number from 1 on/],
+    [{ rate: 1 }, /^options: expected names among .* got "rate"/],
   ];
   for (const [given, message] of options)
-    assert.match(await mistake(() => lossAndGradients(MODEL, BATCH, any(given))), message);
+    assert.match(
+      await mistake(() => openTrainer(MODEL, any({ objective: labels(), ...given }))),
+      message,
+    );
 });
 
 test.run();

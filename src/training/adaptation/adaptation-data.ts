@@ -2,16 +2,14 @@
 
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
-import { z } from "zod";
 import { modelTitle } from "../../hub/model-title.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
-import { answerable } from "../examples/answerable.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { Example } from "../examples/example.ts";
 import { holdOut, type Split } from "../examples/held-out.ts";
 import { kept } from "../examples/kept.ts";
-import { examplesOf } from "../examples/sources/index.ts";
-import { isLabelFree, type LabelFreeName, type SourceName } from "../examples/sources/names.ts";
+import { madeExample, madeExamples } from "../examples/made-examples.ts";
+import type { Source, SourceTraits } from "../examples/sources/source.ts";
 import {
   mixture,
   type Share,
@@ -23,6 +21,7 @@ import { PART_TEXTS } from "../options/trained.ts";
 import { candidateSettings } from "../run/run.ts";
 import { type Adaptation, maxHeldOut, wantedExamples } from "./adaptation.ts";
 import type { AdaptationInputs } from "./inputs.ts";
+import { sourcesIn } from "./label-free.ts";
 import { createMonitorSet } from "./monitor-set.ts";
 
 /** @throws {InputError} if no source has an example with a candidate that helps. */
@@ -32,18 +31,18 @@ export async function* adaptationData(
   inputs: AdaptationInputs,
 ): AsyncGenerator<ProgressEvent, TrainingData> {
   const { seed, weights } = run;
-  const { names } = inputs.sources;
-  const all = new Map<SourceName, readonly Example[]>();
-  for (const name of names)
-    all.set(
-      name,
-      isLabelFree(name) ? yield* madeExamples(run, corpus, inputs, name) : inputs[name],
-    );
+  const { labelFree, files } = inputs.sources;
+  const sources = sourcesIn(inputs.sources);
+  const all = new Map<string, readonly Example[]>();
+  for (const { source } of labelFree)
+    all.set(source.name, yield* keptExamples(run, corpus, inputs, source));
+  for (const { name } of files) all.set(name, inputs[name]);
   const splits = await splitExamples(run, inputs, all);
   const heldOut = inputs.dev ?? [...splits.values()].flatMap((split) => split.heldOut);
-  const shares = [...splits].map(([name, { training }]): Share => {
-    const data = withCandidates(candidateSettings(run), corpus, name, training);
-    return { name, weight: weights[name] ?? 1, data };
+  const shares = sources.map((source): Share => {
+    const { training } = splits.get(source.name)!;
+    const data = withCandidates(candidateSettings(run), corpus, source, training);
+    return { name: source.name, weight: weights[source.name] ?? 1, data };
   });
   const data = mixture(shares, { examples: run.schedule.steps * run.batch.questions, seed });
   yield { type: "stage", name: "preparing the retrieval monitor" };
@@ -51,9 +50,9 @@ export async function* adaptationData(
   const identity = [data.digest, monitorSet.questions, monitorSet.every];
   return {
     ...data,
-    kind: kindOf(run, corpus, names),
+    kind: kindOf(run, corpus, inputs),
     counts: {
-      sources: names.map((name) => countsOf(name, all.get(name)!, splits.get(name)!)),
+      sources: sources.map((one) => countsOf(one, all.get(one.name)!, splits.get(one.name)!)),
       heldOut: heldOut.length,
       measured: monitorSet.questions.length,
     },
@@ -65,39 +64,36 @@ export async function* adaptationData(
 /** Training and held-out examples of each source; beside dev questions none are held out. */
 async function splitExamples(
   run: Adaptation,
-  { dev, documents }: AdaptationInputs,
-  all: ReadonlyMap<SourceName, readonly Example[]>,
-): Promise<ReadonlyMap<SourceName, Split>> {
+  { dev, passages, sources: { labelFree } }: AdaptationInputs,
+  all: ReadonlyMap<string, readonly Example[]>,
+): Promise<ReadonlyMap<string, Split>> {
   if (dev) return new Map([...all].map(([name, training]) => [name, { training, heldOut: [] }]));
   const most = maxHeldOut(run);
-  const ofEach = Math.floor(most / Math.max(1, [...all.keys()].filter(isLabelFree).length));
-  const max = (name: SourceName): number => (isLabelFree(name) ? ofEach : most);
-  return holdOut(all, documents.corpus, { seed: run.seed, max });
+  const ofEach = Math.floor(most / Math.max(1, labelFree.length));
+  const made = new Set(labelFree.map(({ source }) => source.name));
+  return holdOut(all, passages, {
+    seed: run.seed,
+    max: (name) => (made.has(name) ? ofEach : most),
+  });
 }
 
-/** Which passages are relevant to the examples of a source. */
-const RELEVANT: Readonly<Record<SourceName, string>> = {
-  spans: "the passage of the sentence",
-  crops: "the passage of the sentence",
-  titles: "the passages below the title",
-  phrases: "the passage of the words, or the others with the phrase",
-  generated: "the passage of the sentence",
-  questions: "those that the file names, or else those that BM25 finds and that contain an answer",
-  labels: "those with a label above 0",
-};
-
 const countsOf = (
-  name: SourceName,
+  { name, relevant }: SourceTraits,
   all: readonly Example[],
   { training, heldOut }: Split,
 ): SourceCounts => ({
-  ...{ name, relevant: RELEVANT[name], all: all.length },
+  ...{ name, relevant, all: all.length },
   ...{ training: training.length, heldOut: heldOut.length },
 });
 
-function kindOf({ model, part }: Adaptation, corpus: Corpus, names: readonly SourceName[]): string {
+function kindOf(
+  { model, part }: Adaptation,
+  corpus: Corpus,
+  { sources }: AdaptationInputs,
+): string {
   const trained = part === "all" ? "" : `${PART_TEXTS[part]} of `;
-  const given = names.every(isLabelFree) ? "documents alone" : "labels or questions";
+  const given = sources.files.length === 0 ? "documents alone" : "labels or questions";
+  const names = sourcesIn(sources).map(({ name }) => name);
   return (
     `Adaptation of ${trained}${modelTitle(model)} to ${basename(corpus.file)} ` +
     `(${corpus.size.toLocaleString("en-US")} passages) ` +
@@ -105,46 +101,18 @@ function kindOf({ model, part }: Adaptation, corpus: Corpus, names: readonly Sou
   );
 }
 
-const STAGES: Readonly<Record<LabelFreeName, string>> = {
-  spans: "masking sentences",
-  crops: "making crops",
-  titles: "making queries of titles",
-  phrases: "making examples of recurring phrases",
-  generated: "making questions about recurring phrases",
-};
-
-/** What a file of examples must have, at least. */
-const madeExample: z.ZodType<Example> = z.looseObject({
-  id: z.string(),
-  question: z.string(),
-  answers: z.array(z.string()),
-  relevant: z.array(z.string()),
-});
-/** Examples between two reports of progress. */
-const REPORTED = 100;
-
 /** The examples of a label-free source. A resumed run reads those of the interrupted one. */
-async function* madeExamples(
+async function* keptExamples(
   run: Adaptation,
   corpus: Corpus,
-  { sources, documents }: AdaptationInputs,
-  name: LabelFreeName,
+  { sources, passages }: AdaptationInputs,
+  source: Source,
 ): AsyncGenerator<ProgressEvent, readonly Example[]> {
-  const { model, folder, resume, seed, signal } = run;
-  const wanted = wantedExamples(run, sources, name);
+  const { folder, resume, seed } = run;
+  const wanted = wantedExamples(run, sources, source);
   const identity = { corpus: corpus.digest, "number of examples": wanted, seed };
-  const file = join(folder, `examples-${name}.jsonl`);
-  return yield* kept(
-    { file, resume, noun: "examples", identity, item: madeExample },
-    async function* () {
-      yield { type: "stage", name: STAGES[name], total: wanted };
-      const all: Example[] = [];
-      for await (const example of examplesOf(name, documents, { wanted, seed }))
-        if (all.push(example) % REPORTED === 0) yield { type: "progress", done: all.length };
-      if (name !== "generated") return all;
-      const { provider } = run.device;
-      const { maxPassageTokens } = run.batch;
-      return yield* answerable({ model, provider, maxPassageTokens, signal }, corpus, all);
-    },
+  const file = join(folder, `examples-${source.name}.jsonl`);
+  return yield* kept({ file, resume, noun: "examples", identity, item: madeExample }, () =>
+    madeExamples(source, corpus, passages, { wanted, seed }),
   );
 }

@@ -4,12 +4,11 @@
  */
 
 import { heldOutCount } from "../examples/held-out.ts";
-import type { LabelFreeName, SourceName } from "../examples/sources/names.ts";
-import { drawsFor } from "../examples/with-candidates.ts";
+import { drawsFor, type Source } from "../examples/sources/source.ts";
 import type { AdaptOptions, AdaptRequest } from "../options/adapt-options.ts";
 import { type Run, resolveRun, type StartingModel } from "../run/run.ts";
 import type { AdaptationInputs } from "./inputs.ts";
-import type { ChosenSources } from "./label-free.ts";
+import { type ChosenSources, sourcesIn } from "./label-free.ts";
 import { withTokenWeights } from "./token-weights.ts";
 
 export interface Adaptation extends Run {
@@ -20,7 +19,7 @@ export interface Adaptation extends Run {
   /** Whether the corpus is indexed at the end. */
   readonly writesIndex: boolean;
   /** Relative frequency of the sources. */
-  readonly weights: Readonly<Partial<Record<SourceName, number>>>;
+  readonly weights: Readonly<Record<string, number>>;
 }
 
 /**
@@ -90,10 +89,11 @@ export function availableExamples(
 /** The examples of a label-free source to make for a run. Some are not used. */
 export function wantedExamples(
   { schedule: { iterations, steps }, batch: { questions }, weights }: Adaptation,
-  { names }: ChosenSources,
-  name: LabelFreeName,
+  sources: ChosenSources,
+  source: Source,
 ): number {
-  const sum = names.reduce((all, source) => all + (weights[source] ?? 1), 0);
-  const examples = Math.ceil((iterations * steps * questions * (weights[name] ?? 1)) / sum);
-  return Math.max(MIN_EXAMPLES, Math.min(MAX_EXAMPLES, drawsFor(name, examples)));
+  const sum = sourcesIn(sources).reduce((all, { name }) => all + (weights[name] ?? 1), 0);
+  const weight = weights[source.name] ?? 1;
+  const examples = Math.ceil((iterations * steps * questions * weight) / sum);
+  return Math.max(MIN_EXAMPLES, Math.min(MAX_EXAMPLES, drawsFor(source, examples)));
 }

@@ -6,7 +6,6 @@ import { readQuestions } from "../../text/read-passages.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { type AnsweredCount, countAnswered } from "../examples/corpus-answers.ts";
 import type { Example, Passages } from "../examples/example.ts";
-import type { Documents } from "../examples/sources/index.ts";
 import { labelledExamples } from "../examples/sources/labels.ts";
 import { readable } from "../examples/sources/readable.ts";
 import { questionExamples, readQuestionsAbout } from "../examples/training-questions.ts";
@@ -18,7 +17,8 @@ const DEV_QUESTIONS = 200;
 
 export interface AdaptationInputs {
   readonly sources: ChosenSources;
-  readonly documents: Documents;
+  /** What examples are made of. */
+  readonly passages: Passages;
   /** Of the training file. */
   readonly questions: readonly Example[];
   /** Of the relevance labels. */
@@ -29,27 +29,25 @@ export interface AdaptationInputs {
   readonly dev: readonly Example[] | undefined;
 }
 
-/** What label-free examples are made of. */
-export const documentsOf = ({ tagger, ...limits }: AdaptOptions, corpus: Corpus): Documents => ({
-  corpus: readable(corpus, trainingPassageTokens(limits)),
-  tagger,
-});
+/** The passages as far as training reads them. */
+export const readPassages = (options: AdaptOptions, corpus: Corpus): Passages =>
+  readable(corpus, trainingPassageTokens(options));
 
 /** @throws {InputError} if a file cannot be read, or is about other queries or another corpus. */
 export async function readInputs(
   options: AdaptOptions,
   sources: ChosenSources,
-  documents: Documents,
+  passages: Passages,
   corpus: Corpus,
 ): Promise<AdaptationInputs> {
   const { data, dev, devQuestions = DEV_QUESTIONS, queries, qrels, signal } = options;
   const read = async (file: string): Promise<Example[]> =>
     questionExamples(await readQuestionsAbout(corpus, file, signal));
   const questions = data === undefined ? [] : await read(data);
-  const answered = data && (await answersOf(data, documents.corpus, questions));
+  const answered = data && (await answersOf(data, passages, questions));
   return {
     sources,
-    documents,
+    passages,
     questions,
     answered: answered || undefined,
     labels:

@@ -74,7 +74,6 @@ function changedQuestions(
     for (const id of ids) if (originals.has(id)) reads.set(id, readAs(removal, originals.get(id)!));
     if (!relevant.some((id) => reads.get(id))) return [];
     const instead = new Map<string, string | null>();
-    if (removal.passageId && originals.has(removal.passageId)) instead.set(removal.passageId, null);
     for (const [id, read] of reads) {
       if (!read) instead.set(id, null);
       else if (!taken.has(id)) passages.set(id, read);

@@ -7,13 +7,13 @@ import { countLayers } from "../../model/stack.ts";
 import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
 import { heldStatesBytes } from "../engine/held-states.ts";
 import type { AnsweredCount } from "../examples/corpus-answers.ts";
-import type { SourceName } from "../examples/sources/names.ts";
 import { heldLayers } from "../objectives/held-layers.ts";
 import type { ObjectiveName } from "../objectives/index.ts";
 import type { Part } from "../options/trained.ts";
 import type { Run } from "../run/run.ts";
 import { type Adaptation, trainedExamples, wantedExamples } from "./adaptation.ts";
 import type { AdaptationInputs } from "./inputs.ts";
+import { sourcesIn } from "./label-free.ts";
 import { type CorpusSample, compressionSeconds, measurementSeconds, type Pace } from "./pace.ts";
 import type { AdaptationSample } from "./samples.ts";
 
@@ -40,7 +40,7 @@ export interface AdaptationPlan {
   /** Whether the corpus is indexed at the end. */
   readonly writesIndex: boolean;
   /** The sources, each with its maximum number of examples. */
-  readonly sources: readonly { readonly name: SourceName; readonly examples: number }[];
+  readonly sources: readonly { readonly name: string; readonly examples: number }[];
   /** How many questions of the training file have an answer in the corpus. */
   readonly answered?: AnsweredCount | undefined;
   /** What the corpus looks like, if the sources were chosen by it. */
@@ -94,12 +94,12 @@ export function planAdaptation(
   const refreshes = refreshesOf(run);
   // Fixed keys need one index of the corpus.
   const indexes = keepsIndex ? Math.min(1, refreshes) : refreshes + Number(writesIndex);
-  const { names, labelFree, reason } = inputs.sources;
+  const { labelFree, reason } = inputs.sources;
   const trained = trainedExamples(inputs, run);
-  const made = new Map<SourceName, number>(
-    labelFree.map(({ name, available }) => [
-      name,
-      Math.min(available, wantedExamples(run, inputs.sources, name)),
+  const made = new Map(
+    labelFree.map(({ source, available }) => [
+      source.name,
+      Math.min(available, wantedExamples(run, inputs.sources, source)),
     ]),
   );
   const examples = new Map(made).set("questions", trained.questions).set("labels", trained.labels);
@@ -116,7 +116,7 @@ export function planAdaptation(
     average,
     keepsIndex,
     writesIndex,
-    sources: names.map((name) => ({ name, examples: examples.get(name)! })),
+    sources: sourcesIn(inputs.sources).map(({ name }) => ({ name, examples: examples.get(name)! })),
     reason,
     answered: inputs.answered,
     iterations,

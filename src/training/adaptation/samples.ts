@@ -3,7 +3,6 @@
 import type { Corpus } from "../examples/corpus.ts";
 import { type Example, MASK } from "../examples/example.ts";
 import { relevanceTarget } from "../examples/sources/labels.ts";
-import type { SourceName } from "../examples/sources/names.ts";
 
 export interface AdaptationSample {
   readonly question: string;
@@ -33,7 +32,7 @@ export async function fileSamples(
 }
 
 export function sampleOf(
-  source: SourceName,
+  source: string,
   { id, question, answers: [answer = ""] }: Example,
 ): AdaptationSample {
   const lines = [`${source} ${id}`, `  question  ${oneLine(question.replace(MASK, "____"))}`];

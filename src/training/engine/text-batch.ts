@@ -9,7 +9,6 @@ import {
   checkQuestionList,
   checkTexts,
 } from "../../options/arguments.ts";
-import type { OptionTable } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import type { Passage } from "../../text/passage.ts";
 import { passageIds, retrievalQuestionIds } from "../../text/tokens/prompts.ts";
@@ -37,15 +36,17 @@ export interface TrainingBatch extends TextBatch {
   readonly scores?: readonly (readonly number[])[] | undefined;
 }
 
-/** The properties of a `TextBatch`; `checkBatch` checks their values. */
-export const TEXT_BATCH = { questions: z.unknown(), answers: z.unknown(), passages: z.unknown() };
-
 const numbers = (name: string) =>
-  z.array(z.array(z.number(), "a list of numbers"), `a list of ${name} for each question`);
+  z
+    .array(
+      z.array(z.number(), "a list of numbers").readonly(),
+      `a list of ${name} for each question`,
+    )
+    .readonly();
 
-/** The properties of a `TrainingBatch`. */
-export const TRAINING_BATCH = {
-  ...TEXT_BATCH,
+/** The properties of a batch; `checkBatch` checks the values of the first three. */
+const BATCH = {
+  ...{ questions: z.unknown(), answers: z.unknown(), passages: z.unknown() },
   positives: numbers("indexes").optional(),
   scores: numbers("scores").optional(),
 };
@@ -57,12 +58,9 @@ export function folderOf(model: unknown): string {
   return folder;
 }
 
-/**
- * @param table the properties that the batch can have
- * @throws {InputError} unless each question has an answer and one or more passages
- */
-export function checkBatch(batch: TrainingBatch, table: OptionTable): void {
-  const { questions, answers, passages } = resolveOptions(table, { ...batch }, "batch");
+/** @throws {InputError} unless each question has an answer and one or more passages */
+export function checkBatch(batch: TrainingBatch): void {
+  const { questions, answers, passages } = resolveOptions(BATCH, { ...batch }, "batch");
   checkQuestionList(questions);
   if (questions.length === 0)
     throw problem("questions", "one or more", "none", "give a question with its passages");

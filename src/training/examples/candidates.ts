@@ -100,12 +100,9 @@ export const scoredCandidates =
     });
   };
 
-/** One of the relevant passages that take part. That of a label is drawn for each step instead. */
-function relevantCandidate(
-  { id, relevant, labels, removal }: Example,
-  seed: number,
-): string | undefined {
-  const known = labels ? [] : relevant.filter((passage) => passage !== removal?.passageId);
+/** One of the relevant passages. That of a label is drawn for each step instead. */
+function relevantCandidate({ id, relevant, labels }: Example, seed: number): string | undefined {
+  const known = labels ? [] : relevant;
   return known[known.length > 1 ? createRandom(seed, "relevant", id).integer(known.length) : 0];
 }
 

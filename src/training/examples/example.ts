@@ -9,8 +9,9 @@ import { MIN_WORDS, wordsOf } from "./sources/words.ts";
 export const MASK = "<extra_id_0>";
 
 export interface Example {
-  /** Unique among the examples of its source. */
+  /** Its name, unique among the examples of its source. */
   readonly id: string;
+  /** What is asked. `<extra_id_0>` stands for a masked part: the answer. */
   readonly question: string;
   /**
    * Accepted answers. One of them is the text to generate. An example without any trains retrieval
@@ -24,8 +25,6 @@ export interface Example {
    * its label.
    */
   readonly labels?: readonly number[] | undefined;
-  /** All passages that contain this text are relevant, once the removal is done. */
-  readonly evidence?: string | undefined;
   /** Ids of the candidates that a training file gives, best first. */
   readonly contexts?: readonly string[] | undefined;
   /** The scores of `contexts`, for those that have one. */
@@ -48,27 +47,39 @@ export interface Removal {
   readonly copies?: Masked | undefined;
   /** A title, from all passages; other titles too, so that no passage is known by its lack. */
   readonly title?: string | undefined;
-  /** A passage that does not take part. */
-  readonly passageId?: string | undefined;
 }
 
-/** A stream of the passages of a corpus. */
+/**
+ * A stream of the passages of a corpus.
+ *
+ * @example
+ * ```ts
+ * import type { Passages } from "reatt/training";
+ *
+ * const passages: Passages = {
+ *   size: 1,
+ *   async *passages(accept = () => true) {
+ *     if (accept("owl")) yield { id: "owl", title: "", text: "Owls hunt at night." };
+ *   },
+ * };
+ * for await (const { text } of passages.passages()) console.log(text); // Owls hunt at night.
+ * ```
+ */
 export interface Passages {
   /** Number of passages. */
   readonly size: number;
-  /** In the same order at each call. */
+  /** Those whose id is accepted, by default all, in the same order at each call. */
   passages(accept?: (id: string) => boolean): AsyncIterable<Passage>;
 }
 
 /** The passages that an example is made of, or that it is about. */
 export function sourcesOf({ relevant, removal }: Example): readonly string[] {
-  const source = removal?.cut?.passageId ?? removal?.passageId;
+  const source = removal?.cut?.passageId;
   return source === undefined ? relevant : [source];
 }
 
-/** A passage as an example reads it; undefined if it does not take part or too little is left. */
+/** A passage as an example reads it; undefined if too little is left. */
 export function readAs(removal: Removal, passage: Passage): Passage | undefined {
-  if (passage.id === removal.passageId) return undefined;
   const cut = withoutCut(passage, removal.cut);
   const text = removal.copies ? removeCopies(removal.copies, cut) : cut;
   const read =

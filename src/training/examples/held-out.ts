@@ -11,7 +11,6 @@ import { mean } from "../../math/mean.ts";
 import { createRandom } from "../../math/random.ts";
 import { type Example, type Passages, sourcesOf } from "./example.ts";
 import { nearCopies } from "./near-copies.ts";
-import type { SourceName } from "./sources/names.ts";
 import { MAX_PER_PASSAGE } from "./sources/sampling.ts";
 import { keysOf, wordsOf } from "./sources/words.ts";
 
@@ -36,10 +35,10 @@ export const heldOutCount = (examples: number, max: number): number =>
  * @param max number of examples of each source to hold out
  */
 export async function holdOut(
-  sources: ReadonlyMap<SourceName, readonly Example[]>,
+  sources: ReadonlyMap<string, readonly Example[]>,
   corpus: Passages,
-  { seed, max }: { readonly seed: number; readonly max: (name: SourceName) => number },
-): Promise<ReadonlyMap<SourceName, Split>> {
+  { seed, max }: { readonly seed: number; readonly max: (name: string) => number },
+): Promise<ReadonlyMap<string, Split>> {
   const about = new Set([...sources.values()].flat().flatMap(sourcesOf));
   const groupOf = await nearCopies(corpus.passages((id) => about.has(id)));
   const groupsOf = (example: Example): string[] => {
@@ -57,7 +56,7 @@ export async function holdOut(
     const count = heldOutCount(groups.length, max(name));
     for (const group of drawGroups(groups, count, isHeld, seed)) held.add(group);
   }
-  const splits = new Map<SourceName, Split>();
+  const splits = new Map<string, Split>();
   const isOut = (example: Example): boolean => groupsOf(example).every(isHeld);
   const out = new Set([...sources.values()].flat().filter(isOut));
   const questions = new Set([...out].map(({ question }) => wordsIn(question)));

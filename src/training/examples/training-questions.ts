@@ -7,6 +7,7 @@ import { createIdTable } from "../../text/id-table.ts";
 import type { Example, Passages } from "./example.ts";
 import { parseQuestion, type QuestionFields, questionsOf, textKey } from "./question-records.ts";
 import { isTable, readQuestionRows } from "./question-table.ts";
+import type { SourceTraits } from "./sources/source.ts";
 
 export interface TrainingQuestion extends QuestionFields {
   readonly id: string;
@@ -127,6 +128,12 @@ async function withPassageIds(
 
 const problem = (where: string, expected: string, got: string, remedy: string): InputError =>
   new InputError({ where, expected, got, remedy });
+
+export const questionSource: SourceTraits<"questions"> = {
+  name: "questions",
+  relevant: "those that the file names, or else those that BM25 finds and that contain an answer",
+  draws: 1,
+};
 
 export const questionExamples = (questions: readonly TrainingQuestion[]): Example[] =>
   questions.map(({ id, question, answers, passageId, contexts, scores }) => ({

@@ -21,9 +21,8 @@ import { type Example, readAs } from "./example.ts";
 import { kept } from "./kept.ts";
 import { nearCopies } from "./near-copies.ts";
 import { relevanceTarget } from "./sources/labels.ts";
-import type { SourceName } from "./sources/names.ts";
 import { clipped } from "./sources/readable.ts";
-import { containsPhrase } from "./sources/words.ts";
+import { drawsFor, type SourceTraits } from "./sources/source.ts";
 import type { TextExample, TextExamples } from "./step.ts";
 import type { TrainingData } from "./training-data.ts";
 
@@ -55,25 +54,12 @@ const SAME = 0.8;
 /** Candidates beyond those to read, because a removal can leave a passage empty. */
 const SPARE_CANDIDATES = 4;
 
-/**
- * How examples are drawn for an iteration: the name of the draw, and how many for each one to train
- * on. Some examples made of documents have no candidate that helps: about half of the masked names
- * are in no other passage. Names of draws stay, so that an equal seed gives equal examples.
- */
-const DRAWS: Readonly<Record<SourceName, { readonly name: string; readonly perExample: number }>> =
-  {
-    spans: { name: "sentences", perExample: 2 },
-    crops: { name: "crops", perExample: 1.25 },
-    titles: { name: "titles", perExample: 1.25 },
-    phrases: { name: "phrases", perExample: 1.25 },
-    generated: { name: "generated", perExample: 1.25 },
-    questions: { name: "items", perExample: 1 },
-    labels: { name: "items", perExample: 1 },
-  };
-
-/** Examples to draw for `count` examples to train on. */
-export const drawsFor = (source: SourceName, count: number): number =>
-  Math.ceil(DRAWS[source].perExample * count);
+/** Draws with a name other than that of their source: a seed gives the same as ever. */
+const DRAW_NAMES: Readonly<Record<string, string>> = {
+  spans: "sentences",
+  questions: "items",
+  labels: "items",
+};
 
 /**
  * The examples of a source with their candidates, for each iteration.
@@ -87,7 +73,7 @@ export const drawsFor = (source: SourceName, count: number): number =>
 export function withCandidates(
   settings: CandidateSettings,
   corpus: Corpus,
-  source: SourceName,
+  source: SourceTraits,
   examples: readonly Example[],
 ): TrainingData {
   const { candidatesPerQuestion, nullPassage, learnsReading, seed, signal } = settings;
@@ -104,7 +90,7 @@ export function withCandidates(
         const found = retriever ?? (await firstCandidates(examples, corpus, count));
         return learnsReading ? found : scoredCandidates(found);
       };
-      const name = `candidates-${source}-${iteration}.jsonl`;
+      const name = `candidates-${source.name}-${iteration}.jsonl`;
       const candidates = yield* keptCandidates(settings, corpus, name, used, count, open);
       const labelled = used.flatMap(({ labels, relevant }) => (labels ? relevant : []));
       const passages = await corpus.pick([...candidates.flat(), ...labelled]);
@@ -117,14 +103,15 @@ export function withCandidates(
 /** All examples in their order, or a random subset if an iteration reads fewer. */
 function drawExamples(
   { seed, steps, questions }: CandidateSettings,
-  source: SourceName,
+  source: SourceTraits,
   examples: readonly Example[],
   iteration: number,
 ): readonly Example[] {
-  const { name, perExample } = DRAWS[source];
+  const { name, draws } = source;
   const count = drawsFor(source, steps * questions);
-  if (perExample === 1 && examples.length <= count) return examples;
-  return createRandom(seed, name, iteration).shuffle(examples).slice(0, count);
+  if (draws === 1 && examples.length <= count) return examples;
+  const random = createRandom(seed, DRAW_NAMES[name] ?? name, iteration);
+  return random.shuffle(examples).slice(0, count);
 }
 
 /** The ids of the candidates [examples][count]. A resumed run reads the same. */
@@ -237,21 +224,16 @@ function readExample(
   found: readonly Passage[],
   { candidatesPerQuestion, nullPassage, learnsReading, learnsRelevance }: CandidateSettings,
 ): TextExample | undefined {
-  const { answers, contexts = [], evidence, removal, scores } = example;
+  const { answers, contexts = [], relevant, removal, scores } = example;
   const room = nullPassage ? candidatesPerQuestion - 1 : candidatesPerQuestion;
   const left = removal ? found.flatMap((passage) => readAs(removal, passage) ?? []) : found;
-  const isRelevant = ({ id, title, text }: Passage): boolean =>
-    evidence === undefined
-      ? example.relevant.includes(id)
-      : containsPhrase(`${title}\n${text}`, evidence);
-  const known = left.find(isRelevant);
+  const known = left.find(({ id }) => relevant.includes(id));
   const passages = left.slice(0, room);
   if (known && !passages.includes(known)) passages[room - 1] = known;
   const contains = ({ title, text }: Passage): boolean =>
     containsAnswer(title, answers) || containsAnswer(text, answers);
   const isServed = nullPassage && learnsReading;
-  const isAnswered = (): boolean =>
-    evidence === undefined ? isServed || passages.some(contains) : known !== undefined;
+  const isAnswered = (): boolean => isServed || passages.some(contains);
   const trainsReading = target !== undefined && (!removal || isAnswered());
   const trainsRetrieval = learnsRelevance && (known !== undefined || scores !== undefined);
   if (!trainsReading && !trainsRetrieval) return undefined;
@@ -264,20 +246,10 @@ function readExample(
     scores: learnsReading
       ? undefined
       : scores && passages.map(({ id }) => scores[contexts.indexOf(id)]),
-    relevant: isKnown ? relevantIds(example, passages.filter(isRelevant)) : [],
-    answers: [...new Set([...answers, ...(evidence === undefined ? [] : [evidence])])],
+    relevant: isKnown ? relevant : [],
+    answers: [...new Set(answers)],
     retrievalOnly: !trainsReading,
   };
-}
-
-/** The passage of a sentence is about the same as the sentence, so it is no negative. */
-function relevantIds(
-  { evidence, relevant, removal }: Example,
-  found: readonly Passage[],
-): readonly string[] {
-  if (evidence === undefined) return relevant;
-  const source = removal?.cut?.passageId ?? removal?.passageId;
-  return [...new Set([...found.map(({ id }) => id), ...(source === undefined ? [] : [source])])];
 }
 
 /** SHA-256 of the examples: a run is resumed only with the same. */

@@ -23,11 +23,6 @@ import {
 export interface Negatives {
   /** Whether the candidates of the other questions are negatives of a question. Default true. */
   readonly inBatchNegatives?: boolean | undefined;
-  /**
-   * `each` counts a passage as often as questions of the batch have it, as the code of the paper
-   * does. The probability of such a passage cannot reach 1. Default `once`.
-   */
-  readonly copies?: "once" | "each" | undefined;
 }
 
 type Targets = (example: TokenExample) => readonly (readonly number[])[];
@@ -46,18 +41,16 @@ export const candidatesOf: Targets = ({ passages }) => passages;
 export function countedPassages(
   batch: TokenBatch,
   targetsOf: Targets,
-  { inBatchNegatives = true, copies = "once" }: Negatives = {},
+  { inBatchNegatives = true }: Negatives = {},
 ): Record<"bias" | "counted", NamedTensor> {
   const bias = zeros(batch, "Q", "U");
   bias.data.fill(MASKED);
   const columns = new Map(batch.names.map((name, column) => [name, column]));
-  const counts = copies === "each" && inBatchNegatives ? countCopies(batch) : undefined;
   for (const [question, example] of batch.examples.entries()) {
     const isCounted = countedBy(example, targetsOf);
     const names = inBatchNegatives ? batch.names : example.passages.map(passageName);
     for (const name of names)
-      if (isCounted(name))
-        bias.data[question * batch.sizes.U + columns.get(name)!] = Math.log(counts?.get(name) ?? 1);
+      if (isCounted(name)) bias.data[question * batch.sizes.U + columns.get(name)!] = 0;
   }
   const counted = perCandidate(batch, (example) => {
     const isCounted = countedBy(example, targetsOf);
@@ -71,12 +64,4 @@ function countedBy(example: TokenExample, targetsOf: Targets): (name: string) =>
   const targets = new Set(targetsOf(example).map(passageName));
   const notNegatives = new Set(example.notNegatives?.map(passageName));
   return (name) => targets.has(name) || !notNegatives.has(name);
-}
-
-/** How many questions have each passage as a candidate. */
-function countCopies({ whole }: TokenBatch): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { passages } of whole)
-    for (const name of passages.map(passageName)) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
 }

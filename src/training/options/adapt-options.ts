@@ -20,7 +20,11 @@ import {
   withoutFlag,
 } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
-import { LABEL_FREE_SOURCES, SOURCES, type SourceName } from "../examples/sources/names.ts";
+import { labelSource } from "../examples/sources/labels.ts";
+import { type LabelFreeName, SOURCES } from "../examples/sources/list.ts";
+import { maskedSpans } from "../examples/sources/masked-spans.ts";
+import { isSource, type Source } from "../examples/sources/source.ts";
+import { questionSource } from "../examples/training-questions.ts";
 import type { Tagger } from "../salient-spans/index.ts";
 import { checkEffects } from "./run-checks.ts";
 import {
@@ -31,8 +35,16 @@ import {
   TRAINING,
 } from "./run-options.ts";
 
-const SOURCE_NAMES = `names among ${SOURCES.join(", ")}, auto`;
-const WEIGHTS = `NAME=NUMBER,NAME=NUMBER with the names ${SOURCES.join(", ")}`;
+/** The sources that read a file of the user's. */
+const FILE_SOURCES = [questionSource, labelSource] as const;
+
+export type FileSource = (typeof FILE_SOURCES)[number];
+
+type SourceChoice = LabelFreeName | FileSource["name"] | "auto" | Source;
+
+const LABEL_FREE_NAMES = SOURCES.map(({ name }) => name).join(", ");
+const NAMES = [...SOURCES, ...FILE_SOURCES].map(({ name }) => name).join(", ");
+const SOURCE_NAMES = `names among ${NAMES}, auto, or what defineSource returns`;
 
 /** Training time grows with it. The passages of the other questions are negatives as well. */
 const CANDIDATES = 4;
@@ -139,17 +151,23 @@ const ADAPT_SETTINGS = {
    */
   refresh: withoutFlag(RUN_SETTINGS.refresh),
   /**
-   * What to train on. `data` and `qrels` add `questions` and `labels`; `auto` adds the label-free
-   * sources that suit the corpus, without `generated`. Default: `auto` if `data` and `qrels` are
-   * not given.
+   * What to train on: names, or sources of your own (`defineSource`). `data` and `qrels` add
+   * `questions` and `labels`; `auto` adds the label-free sources that suit the corpus. Default:
+   * `auto` if `data` and `qrels` are not given.
    */
   sources: option(
     z
-      .array(z.enum([...SOURCES, "auto"]), SOURCE_NAMES)
+      .array(
+        z.custom<SourceChoice>(
+          (given) => typeof given === "string" || isSource(given),
+          SOURCE_NAMES,
+        ),
+        SOURCE_NAMES,
+      )
       .min(1, SOURCE_NAMES)
       .optional(),
     {
-      help: `what to train on: ${LABEL_FREE_SOURCES.join(", ")}, or auto`,
+      help: `what to train on: ${LABEL_FREE_NAMES}, or auto`,
       placeholder: "NAME,NAME",
       defaultText: "--data and --qrels, else auto",
       group: TRAINING,
@@ -210,10 +228,10 @@ const ADAPT_SETTINGS = {
   /** Weight of the retrieval loss. Default 1. */
   alpha: withDefault(RUN_SETTINGS.alpha, 1),
   /** Relative frequency of each source. Default 1 each. */
-  weights: option(z.partialRecord(z.enum(SOURCES), number({ above: 0 }), WEIGHTS).optional(), {
-    help: "relative frequency of each source",
-    flag: false,
-  }),
+  weights: option(
+    z.record(z.string(), number({ above: 0 }), "a number for each name of a source").optional(),
+    { help: "relative frequency of each source", flag: false },
+  ),
   /** Steps between two measurements of retrieval. Default: a tenth of all steps, 10 to 200. */
   monitorSteps: option(integer(1).optional(), {
     help: "steps between two measurements of retrieval",
@@ -258,16 +276,19 @@ export interface AdaptOptions extends Given<AdaptTable> {
 
 /** The options of an adaptation with all defaults. */
 export type AdaptRequest = RunRequest &
-  Omit<Resolved<AdaptTable>, keyof RunRequest> & {
+  Omit<Resolved<AdaptTable>, keyof RunRequest | "sources"> & {
     readonly monitorSteps: number;
     readonly tagger?: Tagger | undefined;
+    /** Names, as the record and the card have them. */
+    readonly sources?: readonly string[] | undefined;
   };
 
 /** The sources that the options name. */
 export interface RequestedSources {
-  readonly named: readonly SourceName[];
-  /** Label-free sources are chosen by looking at the corpus, and added. */
-  readonly automatic: boolean;
+  readonly named: readonly Source[];
+  readonly files: readonly FileSource[];
+  /** Sources that are tried on the corpus. Undefined: no others than those named. */
+  readonly automatic: readonly Source[] | undefined;
 }
 
 /**
@@ -278,7 +299,7 @@ export interface RequestedSources {
  */
 export function requestedSources(given: AdaptOptions): RequestedSources {
   const options = resolveOptions(ACCEPTED, given);
-  const { data, queries, qrels, sources = [] } = options;
+  const { data, queries, qrels, sources = [], tagger } = options;
   if ((queries === undefined) !== (qrels === undefined))
     throw new InputError({
       where: "relevance labels",
@@ -286,21 +307,47 @@ export function requestedSources(given: AdaptOptions): RequestedSources {
       got: `only ${queries ? "queries" : "qrels"}`,
       remedy: "give both files",
     });
-  const isNamed: Record<SourceName, boolean> = {
-    spans: sources.includes("spans"),
-    crops: sources.includes("crops"),
-    titles: sources.includes("titles"),
-    phrases: sources.includes("phrases"),
-    generated: sources.includes("generated"),
-    questions: data !== undefined,
-    labels: qrels !== undefined,
-  };
-  const withoutFile = sources.find((name) => name !== "auto" && !isNamed[name]);
-  if (withoutFile !== undefined) throw missingFile(withoutFile);
-  const named = SOURCES.filter((name) => isNamed[name]);
-  const automatic = sources.includes("auto") || named.length === 0;
-  if (!automatic) checkSources(named, options);
-  return { named, automatic };
+  const ofPackage = SOURCES.map(
+    (one): Source => (one.name === "spans" && tagger ? maskedSpans(tagger) : one),
+  );
+  const own = sources.filter((one) => typeof one !== "string");
+  checkNames(sources, own);
+  const named = [...ofPackage.filter(({ name }) => sources.includes(name as SourceChoice)), ...own];
+  const isGiven = { questions: data !== undefined, labels: qrels !== undefined };
+  const withoutFile = FILE_SOURCES.find(({ name }) => sources.includes(name) && !isGiven[name]);
+  if (withoutFile) throw missingFile(withoutFile);
+  const files = FILE_SOURCES.filter(({ name }) => isGiven[name]);
+  const all = [...named, ...files];
+  const isAutomatic = sources.includes("auto") || all.length === 0;
+  if (!isAutomatic)
+    checkSources(
+      all.map(({ name }) => name),
+      options,
+    );
+  return { named, files, automatic: isAutomatic ? ofPackage : undefined };
+}
+
+/** @throws {InputError} for an unknown name, and for two sources of one name */
+function checkNames(sources: readonly SourceChoice[], own: readonly Source[]): void {
+  const names = new Set<string>([...SOURCES, ...FILE_SOURCES].map(({ name }) => name)).add("auto");
+  const unknown = sources.find((one) => typeof one === "string" && !names.has(one));
+  if (unknown !== undefined)
+    throw new InputError({
+      where: "sources",
+      expected: SOURCE_NAMES,
+      got: `"${unknown}"`,
+      remedy: "correct the name; give a source of your own itself, also to resume a run",
+    });
+  for (const { name } of own) {
+    if (names.has(name))
+      throw new InputError({
+        where: "sources",
+        expected: "sources with different names",
+        got: `"${name}" twice`,
+        remedy: "give the source of your own another name",
+      });
+    names.add(name);
+  }
 }
 
 /** The options of a run that is begun, or of one whose record has been read. */
@@ -325,10 +372,10 @@ export const trainingPassageTokens = ({
 }: Pick<AdaptOptions, "maxPassageTokens" | "minutes">): number =>
   maxPassageTokens ?? (minutes === undefined ? PASSAGE_TOKENS : TIMED.passageTokens);
 
-const missingFile = (name: string): InputError =>
+const missingFile = ({ name }: FileSource): InputError =>
   new InputError({
     where: "sources",
-    expected: name === "questions" ? "data" : name === "labels" ? "queries and qrels" : name,
+    expected: name === "questions" ? "data" : "queries and qrels",
     got: `"${name}" without it`,
     remedy: `give what ${name} needs, or leave it out of the sources`,
   });
@@ -338,7 +385,7 @@ export type SourceSettings = Pick<AdaptOptions, "weights" | "tagger">;
 
 /** @throws {InputError} if an option belongs to a source that is not trained on */
 export function checkSources(
-  names: readonly SourceName[],
+  names: readonly string[],
   { weights = {}, tagger }: SourceSettings,
 ): void {
   if (tagger !== undefined && !names.includes("spans"))
@@ -348,7 +395,7 @@ export function checkSources(
       got: names.join(", "),
       remedy: "add spans to the sources, or leave the option out",
     });
-  const unused = Object.keys(weights).find((name) => !names.includes(name as SourceName));
+  const unused = Object.keys(weights).find((name) => !names.includes(name));
   if (unused === undefined) return;
   throw new InputError({
     where: "weights",
@@ -396,6 +443,7 @@ export function withAdaptDefaults(
   const isRetrieval = isHead || !(examples.haveAnswers || reads);
   const complete = {
     ...options,
+    sources: options.sources?.map((one) => (typeof one === "string" ? one : one.name)),
     steps,
     questions,
     objective: options.objective ?? (isRetrieval ? "retrieval" : "supervised"),

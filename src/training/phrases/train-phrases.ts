@@ -27,10 +27,13 @@ import { openIndex } from "../../retrieval/open-index.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
 import { PHRASE_OPTIONS, searchPhrases } from "../../retrieval/search-phrases.ts";
 import { retrievalQuestionIds } from "../../text/tokens/prompts.ts";
+import type { StepLosses } from "../engine/engine.ts";
 import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";
 import { withModelFolder } from "../options/model-folder.ts";
 import { RUN_FILES, SEED } from "../options/run-options.ts";
 import { TRAIN_OPTIONS } from "../options/train-options.ts";
+import type { TrainingEvent } from "../run/events.ts";
+import { divergedLoss } from "../run/run-state.ts";
 import { learningRateAt } from "../run/schedule.ts";
 import {
   checkGold,
@@ -42,21 +45,6 @@ import {
 } from "./batches.ts";
 import { openPhraseModel, type PhraseModel } from "./model.ts";
 import { openPhraseTrainer, type PhraseTrainer } from "./trainer.ts";
-
-/** What `trainPhrases` yields while it runs. */
-export type PhraseTrainingEvent =
-  | ProgressEvent
-  | {
-      readonly type: "step";
-      /** Steps done. */
-      readonly step: number;
-      readonly steps: number;
-      /** The loss before the step, in nats for each question. */
-      readonly loss: number;
-      /** The share of the questions whose answer the search found; of search steps. */
-      readonly found?: number | undefined;
-      readonly learningRate: number;
-    };
 
 /** The result of `trainPhrases`. */
 export interface PhraseTrainingResult {
@@ -83,6 +71,9 @@ export interface PhraseTrainingResult {
  *
  *     L = -log sum over s of P(s | the best phrases)
  *
+ * The step events have the loss in nats for each question as the term `phrases`, and those of
+ * search steps the share of the questions whose answer was found as `found`.
+ *
  * Keys are read from the index, so the queries learn the errors of its compression. The states of
  * all questions are kept in memory: 4 x tokens x `d_model` bytes for each.
  *
@@ -105,13 +96,13 @@ export interface PhraseTrainingResult {
  *     console.log(`the model is in ${next.value.folder}`);
  *     break;
  *   }
- *   if (next.value.type === "step") console.log(next.value.step, next.value.loss);
+ *   if (next.value.type === "step") console.log(next.value.step, next.value.losses.loss);
  * }
  * ```
  */
 export async function* trainPhrases(
   given: PhraseTrainingOptions,
-): AsyncGenerator<PhraseTrainingEvent, PhraseTrainingResult> {
+): AsyncGenerator<TrainingEvent, PhraseTrainingResult> {
   const options = resolvePhraseTraining(yield* withModelFolder(given));
   const { data, out, signal, steps } = options;
   await checkNoModel(out);
@@ -179,21 +170,24 @@ interface PhraseRun {
   readonly gold: readonly GoldPhrase[];
 }
 
-async function* runSteps(run: PhraseRun): AsyncGenerator<PhraseTrainingEvent, void> {
+async function* runSteps(run: PhraseRun): AsyncGenerator<TrainingEvent, void> {
   const { steps, searchSteps, learningRate: peak, questions, seed, signal } = run.options;
   const gold = batches(run.gold, questions, seed);
   const all = batches([...run.questions.keys()], questions, seed);
   for (let step = 1; step <= steps + searchSteps; step++) {
     signal?.throwIfAborted();
+    const start = performance.now();
     const isSearch = step > steps;
     const stage = isSearch ? { first: steps, steps: searchSteps } : { first: 0, steps };
     const cycle = { ...stage, peak, warmUp: 0.1 };
     const at = { step, learningRate: learningRateAt(step, cycle) };
-    const done = isSearch
+    const losses = isSearch
       ? await searchStep(run, all.next().value!, at)
       : await passageStep(run, gold.next().value!, at);
-    checkLoss(done.loss, step);
-    yield { type: "step", steps: steps + searchSteps, ...at, ...done };
+    const failure = divergedLoss(losses, step);
+    if (failure !== undefined) throw diverged(failure);
+    const questionsPerSecond = (1000 * questions) / (performance.now() - start);
+    yield { type: "step", steps: steps + searchSteps, ...at, losses, questionsPerSecond };
   }
 }
 
@@ -211,17 +205,17 @@ async function passageStep(
   { index, trainer, states }: PhraseRun,
   gold: readonly GoldPhrase[],
   at: At,
-): Promise<{ loss: number }> {
+): Promise<StepLosses> {
   const input = await passageInput(index, gold);
   const asked = gold.map(({ question }) => states[question]!);
-  return { loss: await trainer.update("passage", asked, input, at) };
+  return trainer.update("passage", asked, input, at);
 }
 
 async function searchStep(
   { options, model, index, trainer, questions, states }: PhraseRun,
   asked: readonly number[],
   at: At,
-): Promise<{ loss: number; found: number }> {
+): Promise<StepLosses> {
   const statesOfStep = asked.map((question) => states[question]!);
   const vectors = await trainer.vectors(statesOfStep);
   const { phrases: topK, signal } = options;
@@ -240,20 +234,17 @@ async function searchStep(
   }
   const withAnswer = rated.filter((phrases) => phrases.some(({ correct }) => correct));
   const input = await searchInput(index, rated);
-  const loss = await trainer.update("search", statesOfStep, input, at);
-  return { loss, found: withAnswer.length / asked.length };
+  const losses = await trainer.update("search", statesOfStep, input, at);
+  return { ...losses, terms: { ...losses.terms, found: withAnswer.length / asked.length } };
 }
 
-/** @throws {InputError} if a loss is not finite */
-function checkLoss(loss: number, step: number): void {
-  if (Number.isFinite(loss)) return;
-  throw new InputError({
-    where: `training, step ${step}`,
-    expected: "a finite loss",
-    got: `${loss}`,
+const diverged = (got: string): InputError =>
+  new InputError({
+    where: "training",
+    expected: "a finite loss and gradient",
+    got,
     remedy: "begin again with a lower learning rate",
   });
-}
 
 const SCHEDULE = "Schedule";
 

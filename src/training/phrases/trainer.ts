@@ -8,6 +8,7 @@ import { gradients } from "../../tensor/gradients.ts";
 import type { Tensor } from "../../tensor/ops.ts";
 import { type CompileOptions, compile } from "../../tensor/session.ts";
 import { type Graph, type Signature, type Tracer, trace, type Value } from "../../tensor/trace.ts";
+import type { StepLosses } from "../engine/engine.ts";
 import { openOnnxOptimizer } from "../engine/onnx-backend.ts";
 import type { OptimizerUpdate, ParameterState } from "../engine/optimizer.ts";
 import {
@@ -28,13 +29,13 @@ interface LossInputs<T> {
 export interface PhraseTrainer extends AsyncDisposable {
   /** The phrase queries of questions, [2, vectorSize], from their states at layer B. */
   vectors(states: readonly Float32Array[]): Promise<Float32Array[]>;
-  /** Updates the parameters by one step. Returns the loss before it. */
+  /** Updates the parameters by one step. Returns the loss before it, as the term `phrases`. */
   update<Name extends keyof LossInputs<Tensor>>(
     loss: Name,
     states: readonly Float32Array[],
     input: LossInputs<Tensor>[Name],
     step: Pick<OptimizerUpdate, "step" | "learningRate">,
-  ): Promise<number>;
+  ): Promise<StepLosses>;
 }
 
 /**
@@ -65,12 +66,14 @@ export async function openPhraseTrainer(
       const size = 2 * vectorSize(config);
       return states.map((_, i) => (vectors!.data as Float32Array).slice(i * size, (i + 1) * size));
     },
-    async update(loss, states, input, step) {
-      const results = await sessions[loss].run({ ...feeds(states), ...input });
-      for (const [name, { gradient }] of parameters)
-        gradient.set(results[gradientOf(name)]!.data as Float32Array);
-      await optimizer.update({ ...step, norms: await optimizer.gradientNorms() });
-      return results.loss!.data[0]!;
+    async update(name, states, input, step) {
+      const results = await sessions[name].run({ ...feeds(states), ...input });
+      for (const [parameter, { gradient }] of parameters)
+        gradient.set(results[gradientOf(parameter)]!.data as Float32Array);
+      const norms = await optimizer.gradientNorms();
+      await optimizer.update({ ...step, norms });
+      const loss = results.loss!.data[0]!;
+      return { loss, terms: { phrases: loss }, gradientNorm: norms.main };
     },
     async [Symbol.asyncDispose]() {
       for (const session of [...Object.values(sessions), optimizer])

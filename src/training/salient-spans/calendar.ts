@@ -3,7 +3,7 @@
  * ages and relative dates ("two years later") are not dates: they cannot be looked up.
  */
 
-import type { SalientSpan } from "./words.ts";
+import type { KindSpan, SpanKind } from "./words.ts";
 
 const MONTH = String.raw`(?:(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?|May\b)`;
 const DAY = String.raw`\b(?:[0-2]?\d|3[01])(?:st|nd|rd|th)?\b`;
@@ -48,15 +48,15 @@ const COUNTED =
 const NUMBERED =
   /(?:[#$£€¥]\s?|\b(?:No|Nos|number|of over|more than|over|nearly|almost|least|total of|population of|rank of|ranking of|score of|flight|room|route|highway|page|pp?)(?:\.\s?|\s))$/iu;
 
-/** Spans of kind "date" and "time", in order, without overlap. */
-export function calendarSpans(sentence: string): SalientSpan[] {
-  const found: SalientSpan[] = [];
-  const add = (start: number, text: string, kind: string) => {
+/** Spans of dates and times of day, in order, without overlap. */
+export function calendarSpans(sentence: string): KindSpan[] {
+  const found: KindSpan[] = [];
+  const add = (start: number, text: string, kind: SpanKind) => {
     const end = start + text.length;
     if (!found.some((span) => span.start < end && start < span.end))
       found.push({ start, end, kind });
   };
-  for (const match of sentence.matchAll(TIMES)) add(match.index, match[0], "time");
+  for (const match of sentence.matchAll(TIMES)) add(match.index, match[0], "other");
   for (const match of sentence.matchAll(DATES)) add(match.index, match[0], "date");
   for (const match of sentence.matchAll(YEARS)) {
     const end = match.index + match[0].length;

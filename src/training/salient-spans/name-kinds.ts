@@ -1,37 +1,36 @@
 /**
- * The kind of a named entity: by the head of its name, by lists of countries and languages, or by
- * compromise's tags.
+ * The kind of a name, as far as it decides which spans are one: by the head of the name, by lists
+ * of countries and languages, or by compromise's tags.
  */
 
-import { HEADS, PEOPLES } from "./name-words.ts";
-import type { EntityKind, SentenceWord } from "./words.ts";
+import { HEADS, type HeadKind, PEOPLES } from "./name-words.ts";
+import type { SentenceWord, SpanKind } from "./words.ts";
 
 const REGIONS = namesOfCodes("region");
 const LANGUAGES = namesOfCodes("language");
 
 /** The kind of the name `words`. @param before the word before the name, in lower case */
-export function kindOf(words: readonly SentenceWord[], before: string | undefined): EntityKind {
-  const text = textOf(words);
-  if (isRegion(words)) return "place";
+export function kindOf(words: readonly SentenceWord[], before: string | undefined): SpanKind {
+  if (isRegion(words)) return "other";
   const head = headKind(words);
-  if (head !== undefined && words.length > 1) return head;
-  if (/^(?:mount|mt|lake|cape|river|gulf)$/.test(words[0]?.lower ?? "")) return "location";
-  if (
-    LANGUAGES.has(text) &&
-    (/^(?:in|into|from|speaks?|speaking)$/.test(before ?? "") || !words.every(isPeople))
-  ) {
-    return "language";
-  }
-  if (words.length <= 2 && words.slice(-1).every(isPeople)) return "nationality";
+  if (head !== undefined && words.length > 1)
+    return head === "event" || head === "facility" ? head : "other";
+  return isPerson(words, before) ? "person" : "other";
+}
+
+/** Whether a name without a head is that of a person, not of a place, a language or a company. */
+function isPerson(words: readonly SentenceWord[], before: string | undefined): boolean {
+  const text = textOf(words);
+  if (/^(?:mount|mt|lake|cape|river|gulf)$/.test(words[0]?.lower ?? "")) return false;
+  const isSpoken = /^(?:in|into|from|speaks?|speaking)$/.test(before ?? "");
+  if (LANGUAGES.has(text) && (isSpoken || !words.every(isPeople))) return false;
+  if (words.length <= 2 && words.slice(-1).every(isPeople)) return false;
   const tagged = (tag: string) =>
     words.filter((word) => word.tags.has(tag)).length * 2 >= words.length;
-  if (tagged("Person")) return "person";
-  if (tagged("Place")) return "place";
-  if (tagged("Organization") || before === "the") return "organisation";
-  if (/^(?:in|at|near|from|to|between)$/.test(before ?? "")) return "place";
-  if (/\p{N}/u.test(text)) return "product";
-  if (words.length === 1) return /^[\p{Lu}.]+$/u.test(text) ? "organisation" : "person";
-  return words.length <= 3 ? "person" : "organisation";
+  if (tagged("Person")) return true;
+  if (tagged("Place") || tagged("Organization") || before === "the") return false;
+  if (/^(?:in|at|near|from|to|between)$/.test(before ?? "") || /\p{N}/u.test(text)) return false;
+  return words.length === 1 ? !/^[\p{Lu}.]+$/u.test(text) : words.length <= 3;
 }
 
 /** Whether the words are the English name of a country or territory. */
@@ -49,7 +48,7 @@ export function textOf(words: readonly SentenceWord[]): string {
 }
 
 /** The head is the word before "of" or "for", else the last word, numbers aside: "World War II". */
-function headKind(words: readonly SentenceWord[]): EntityKind | undefined {
+function headKind(words: readonly SentenceWord[]): HeadKind | undefined {
   const of = words.findIndex((word) => word.text === "of" || word.text === "for");
   const last = words.findLast((word) => !/^(?:[IVX]+|\d+)$/.test(word.text));
   return HEADS.get(words[of - 1]?.lower ?? "") ?? HEADS.get(last?.lower ?? "");

@@ -1,8 +1,9 @@
 /** Word lists: heads that determine the kind of a name, and capitalised words that are no names. */
 
-import type { EntityKind } from "./words.ts";
+/** The kinds of heads that decide which spans are one. */
+export type HeadKind = "organisation" | "facility" | "event" | "other";
 
-const HEADS_BY_KIND: Partial<Record<EntityKind, readonly string[]>> = {
+const HEADS_BY_KIND: Readonly<Record<HeadKind, readonly string[]>> = {
   organisation: [
     "abbey academy administration agency airlines airways alliance archdiocese army assembly association athletic",
     "authority band bank battalion board brigade broadcasting brothers bureau cabinet center centre church clinic club",
@@ -21,35 +22,29 @@ const HEADS_BY_KIND: Partial<Record<EntityKind, readonly string[]>> = {
     "lighthouse mall mansion mill mine mosque motorway observatory palace park pier plaza port prison racecourse rd rink",
     "road shrine speedway square st stadium street temple tower towers tunnel turnpike villa wall wharf winery zoo",
   ],
-  location: [
-    "basin bay beach cape channel coast continent crater creek desert falls forest formation glacier gulf hill hills",
-    "island islands isle isles lagoon lake lakes mount mountain mountains ocean pass peak peninsula plain plains plateau",
-    "point range reef region reserve ridge river sea sound strait valley volcano waterfall wetland wetlands woods",
-  ],
-  place: [
-    "borough city colony county district empire kingdom municipality parish prefecture province republic state states",
-    "town township village",
-  ],
   event: [
     "battle bowl campaign carnival challenge championship championships classic congress crisis cup derby election",
     "elections exhibition expo fair festival final finals games holocaust honours invasion marathon massacre mutiny",
     "olympics open pageant paralympics playoffs prix rebellion revolt revolution riots series siege stakes summit tour",
     "tournament trophy uprising war wars",
   ],
-  law: [
+  other: [
+    "basin bay beach cape channel coast continent crater creek desert falls forest formation glacier gulf hill hills",
+    "island islands isle isles lagoon lake lakes mount mountain mountains ocean pass peak peninsula plain plains plateau",
+    "point range reef region reserve ridge river sea sound strait valley volcano waterfall wetland wetlands woods",
+    "borough city colony county district empire kingdom municipality parish prefecture province republic state states",
+    "town township village",
     "accord accords act agreement amendment bill charter code constitution convention decree directive ordinance",
     "protocol regulations statute treaty",
-  ],
-  work: [
     "anthology award awards bible chronicle chronicles encyclopedia koran magazine medal prize quran sonata",
+    "airliner class engine linux windows",
   ],
-  product: ["airliner class engine linux windows"],
 };
 
 /** Head -> kind of the name. The head is the last word, or the word before "of". */
-export const HEADS: ReadonlyMap<string, EntityKind> = new Map(
+export const HEADS: ReadonlyMap<string, HeadKind> = new Map(
   Object.entries(HEADS_BY_KIND).flatMap(([kind, lines]) =>
-    [...words(...lines)].map((head): [string, EntityKind] => [head, kind as EntityKind]),
+    [...words(...lines)].map((head): [string, HeadKind] => [head, kind as HeadKind]),
   ),
 );
 

@@ -7,7 +7,7 @@
 import { isPeople, isRegion, kindOf } from "./name-kinds.ts";
 import { BEFORE_OF, HEADS, NO_NAMES, PLACES_WITH_AND, ROLES } from "./name-words.ts";
 import { headingLength, isOpener, opensWithName } from "./sentence-openers.ts";
-import type { SalientSpan, SentenceWord } from "./words.ts";
+import type { KindSpan, SentenceWord } from "./words.ts";
 
 /** Consecutive words, and the word before them. */
 interface Run {
@@ -23,7 +23,7 @@ const ENGLISH_PARTICLE = /^(?:of|the|for|and)$/;
 const OWNERS = /^(?:women|men|boys|girls|children|ladies|people|world|king|queen)$/;
 
 /** Spans of names, in order, without overlap. */
-export function nameSpans(sentence: string, allWords: readonly SentenceWord[]): SalientSpan[] {
+export function nameSpans(sentence: string, allWords: readonly SentenceWord[]): KindSpan[] {
   const heading = headingLength(sentence);
   const words = allWords.filter((word) => word.start >= heading);
   const stop = sentence.replace(/["'”’)\]\s]+$/u, "").length - 1;

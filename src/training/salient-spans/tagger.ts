@@ -8,7 +8,13 @@
 
 import { calendarSpans } from "./calendar.ts";
 import { nameSpans } from "./names.ts";
-import { type SalientSpan, type SentenceWord, sentenceWords, type Term } from "./words.ts";
+import {
+  type KindSpan,
+  type SalientSpan,
+  type SentenceWord,
+  sentenceWords,
+  type Term,
+} from "./words.ts";
 
 /**
  * Compromise's lexicon and its first tagging pass. The second pass, by grammar, takes twice as long
@@ -43,7 +49,7 @@ function tag(sentence: string, words: readonly SentenceWord[]): SalientSpan[] {
     ...titleSpans(sentence),
     ...names,
   ]);
-  return spans.reduce<SalientSpan[]>(joinYear, []);
+  return spans.reduce<KindSpan[]>(joinYear, []).map(({ start, end }) => ({ start, end }));
 }
 
 /** The genus in "Nuphar lutea", which is only a part of the name of a species. */
@@ -52,13 +58,13 @@ function isGenus(sentence: string, { start, end }: SalientSpan): boolean {
 }
 
 /** "1590 Carver Rd." */
-function isHouseNumber(date: SalientSpan, names: readonly SalientSpan[]): boolean {
+function isHouseNumber(date: SalientSpan, names: readonly KindSpan[]): boolean {
   return names.some((name) => name.start === date.end + 1 && name.kind === "facility");
 }
 
 /** Holidays ("Easter Monday"), from the lexicon. */
-function holidaySpans(words: readonly SentenceWord[]): SalientSpan[] {
-  const spans: SalientSpan[] = [];
+function holidaySpans(words: readonly SentenceWord[]): KindSpan[] {
+  const spans: KindSpan[] = [];
   for (const word of words) {
     const last = spans.at(-1);
     const isHoliday = word.tags.has("Holiday") && /^\p{Lu}/u.test(word.text);
@@ -70,17 +76,17 @@ function holidaySpans(words: readonly SentenceWord[]): SalientSpan[] {
 }
 
 /** Titles in quotation marks. */
-function titleSpans(sentence: string): SalientSpan[] {
-  const spans: SalientSpan[] = [];
+function titleSpans(sentence: string): KindSpan[] {
+  const spans: KindSpan[] = [];
   for (const match of sentence.matchAll(/(?:"([^"]{2,80})"|“([^“”]{2,80})”)/gu)) {
     const title = (match[1] ?? match[2] ?? "").replace(/[,.]$/, "");
     const start = match.index + 1;
-    if (isTitle(title)) spans.push({ start, end: start + title.length, kind: "work" });
+    if (isTitle(title)) spans.push({ start, end: start + title.length, kind: "other" });
   }
   // The opening mark can be missing, or in the previous sentence.
   const closedOnly = /^([^"]{1,80})"/u.exec(sentence)?.[1];
   if (closedOnly !== undefined && isTitle(closedOnly))
-    spans.push({ start: 0, end: closedOnly.length, kind: "work" });
+    spans.push({ start: 0, end: closedOnly.length, kind: "other" });
   return spans;
 }
 
@@ -90,7 +96,7 @@ function isTitle(text: string): boolean {
 }
 
 /** Willis "Gator" Jackson: a nickname and the names around it are one person. */
-function nicknamedSpans(sentence: string, names: readonly SalientSpan[]): SalientSpan[] {
+function nicknamedSpans(sentence: string, names: readonly KindSpan[]): KindSpan[] {
   const people = names.filter((name) => name.kind === "person");
   return people.flatMap(({ start, end }) => {
     const rest = people.find((other) =>
@@ -101,8 +107,8 @@ function nicknamedSpans(sentence: string, names: readonly SalientSpan[]): Salien
 }
 
 /** Keeps the first of overlapping spans, and sorts by position. */
-function withoutOverlap(spans: readonly SalientSpan[]): SalientSpan[] {
-  const kept: SalientSpan[] = [];
+function withoutOverlap(spans: readonly KindSpan[]): KindSpan[] {
+  const kept: KindSpan[] = [];
   for (const span of spans) {
     if (!kept.some((other) => other.start < span.end && span.start < other.end)) kept.push(span);
   }
@@ -110,7 +116,7 @@ function withoutOverlap(spans: readonly SalientSpan[]): SalientSpan[] {
 }
 
 /** The year of an event belongs to its name: "1964 Summer Olympics". */
-function joinYear(spans: SalientSpan[], span: SalientSpan): SalientSpan[] {
+function joinYear(spans: KindSpan[], span: KindSpan): KindSpan[] {
   const last = spans.at(-1);
   const kinds = `${last?.kind} ${span.kind}`;
   const joins = last?.end === span.start - 1 && (kinds === "date event" || kinds === "event date");

@@ -2,29 +2,15 @@
 
 import type { Extent } from "../../text/sentences.ts";
 
-/** The kinds of the default tagger: the types of names and dates of OntoNotes 5, in plain words. */
-export const ENTITY_KINDS = [
-  "date",
-  "event",
-  "facility",
-  "language",
-  "law",
-  "location",
-  "nationality",
-  "organisation",
-  "person",
-  "place",
-  "product",
-  "time",
-  "work",
-] as const;
+/** A salient span of a sentence, in UTF-16 code units of that sentence; `end` is exclusive. */
+export type SalientSpan = Extent;
 
-export type EntityKind = (typeof ENTITY_KINDS)[number];
+/** The kinds that decide which spans are one. */
+export type SpanKind = "date" | "event" | "facility" | "person" | "other";
 
-/** A salient span of a sentence, in UTF-16 code units of that sentence. */
-export interface SalientSpan extends Extent {
-  /** An `EntityKind` of the default tagger, or any text of another tagger. */
-  readonly kind: string;
+/** A span of the default tagger. */
+export interface KindSpan extends SalientSpan {
+  readonly kind: SpanKind;
 }
 
 /** Finds the salient spans of one sentence, in order and without overlap. */

@@ -3,20 +3,32 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { InputError } from "../../../src/io/errors.ts";
-import { chooseSources } from "../../../src/training/adaptation/label-free.ts";
+import {
+  type ChosenSources,
+  chooseSources,
+  sourcesIn,
+} from "../../../src/training/adaptation/label-free.ts";
 import type { Passages } from "../../../src/training/examples/example.ts";
-import type { SourceName } from "../../../src/training/examples/sources/names.ts";
+import {
+  type AdaptOptions,
+  requestedSources,
+} from "../../../src/training/options/adapt-options.ts";
 import { capitals, PASSAGES } from "../../support/adaptation.ts";
 import { passagesOf, textsOf } from "../../support/sources.ts";
 
-const AUTOMATIC = { named: [], automatic: true };
-async function chosen(corpus: Passages): Promise<readonly SourceName[]> {
-  return (await chooseSources(AUTOMATIC, { corpus }, {})).names;
-}
+type Named = NonNullable<AdaptOptions["sources"]>;
 
-const refusal = async (corpus: Passages, names: SourceName[] = []): Promise<string> => {
-  const requested = { named: names, automatic: names.length === 0 };
-  const error = await chooseSources(requested, { corpus }, {}).catch((e: Error) => e);
+const choose = (
+  corpus: Passages,
+  sources: Named = ["auto"],
+  options = {},
+): Promise<ChosenSources> =>
+  chooseSources(requestedSources({ out: "out", sources, ...options }), corpus, options);
+const chosen = async (corpus: Passages, options = {}): Promise<string[]> =>
+  sourcesIn(await choose(corpus, ["auto"], options)).map(({ name }) => name);
+
+const refusal = async (corpus: Passages, sources?: Named): Promise<string> => {
+  const error = await choose(corpus, sources).catch((e: Error) => e);
   assert.instance(error, InputError);
   assert.not.match((error as Error).message, "\n");
   return (error as Error).message;
@@ -36,17 +48,17 @@ test("English with capital letters and titles has all sources", async () => {
       text: text(i),
     })),
   );
-  assert.equal(await chosen(corpus), ["spans", "crops", "titles", "phrases"]);
+  assert.equal(await chosen(corpus), ["spans", "crops", "titles"]);
 });
 
-test("a corpus in lower case without titles: crops and phrases, no tagger", async () => {
+test("a corpus in lower case without titles: crops, no tagger", async () => {
   const corpus = textsOf(...Array.from({ length: 10 }, (_, i) => sentence(i)));
-  const { names, reason, labelFree } = await chooseSources(AUTOMATIC, { corpus }, {});
-  assert.equal(names, ["crops", "phrases"]);
+  const { reason, labelFree } = await choose(corpus);
+  assert.equal(await chosen(corpus), ["crops"]);
   assert.match(reason!, /^titles of 0 % of passages, .* no text for the tagger of names$/);
   assert.equal(
     labelFree.map(({ available }) => available > 5),
-    [true, true],
+    [true],
   );
 });
 
@@ -55,13 +67,21 @@ test("ten passages in Chinese, without sentence ends", async () => {
   const text = (i: number) =>
     `${places[i % 5]}的读者使用信息检索系统查询资料和文献${places[(i + 2) % 5]}也有许多历史文献${i}`;
   const corpus = textsOf(...Array.from({ length: 10 }, (_, i) => text(i)));
-  assert.equal(await chosen(corpus), ["crops", "phrases"]);
+  assert.equal(await chosen(corpus), ["crops"]);
 });
 
 test("a tagger of the caller's is used for any text", async () => {
   const options = { tagger: capitals };
-  const { names } = await chooseSources(AUTOMATIC, { corpus: passagesOf(PASSAGES) }, options);
+  const names = await chosen(passagesOf(PASSAGES), options);
   assert.equal(names, ["spans", "crops", "titles"]);
+  const german = textsOf(
+    ...PASSAGES.map(
+      ({ title }) =>
+        `Der alte Hafen von ${title} liegt im Norden. Viele Leute reisen nach ${title}.`,
+    ),
+  );
+  assert.not.ok((await chosen(german)).includes("spans"));
+  assert.ok((await chosen(german, options)).includes("spans"));
 });
 
 test("what has nothing to learn from is one clear line", async () => {
@@ -70,7 +90,7 @@ test("what has nothing to learn from is one clear line", async () => {
   assert.match(await refusal(textsOf(one)), /different texts, got one text; split long documents/);
   assert.match(await refusal(textsOf(one, one, one)), /got one text in 3 passages/);
   assert.match(await refusal(textsOf("🙂🙂", "→→")), /got no words in 2 passages/);
-  assert.match(await refusal(textsOf("a b", "c d")), /crops, titles, phrases: expected an example/);
+  assert.match(await refusal(textsOf("a b", "c d")), /crops, titles: expected an example/);
   assert.match(await refusal(textsOf(one, "b c"), ["titles"]), /^titles: expected an example/);
 });
 

@@ -2,8 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { test } from "uvu";
-import { lossAndGradients } from "../../../src/training/engine/loss-and-gradients.ts";
 import { assertNear } from "../../support/arrays.ts";
+import { lossAndGradients } from "../../support/loss-and-gradients.ts";
 import { REFERENCE_MODELS, referenceFolder } from "../../support/reference-model.ts";
 import { assertLikeReference, readTrainingReference } from "../../support/training-reference.ts";
 
@@ -24,7 +24,7 @@ for (const model of REFERENCE_MODELS) {
   ] as const)
     test(`${model}: ${title}`, async () => {
       const { folder, batch, options, scores } = reference;
-      const actual = await lossAndGradients(folder, batch, { ...options, chunkQuestions });
+      const actual = await lossAndGradients(folder, batch, options, chunkQuestions);
       assertLikeReference(actual, reference);
       if (chunkQuestions === 3)
         assertNear(actual.scores.flat(), scores.flat(), SCORE_TOLERANCE, "retrieval scores");

@@ -12,6 +12,7 @@ import { parameterState } from "../../../src/training/engine/optimizer.ts";
 import { distillation } from "../../../src/training/objectives/distillation.ts";
 import { reading } from "../../../src/training/objectives/reading.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../../../src/training/objectives/trained-parameters.ts";
+import { countingCopies } from "../../support/loss-and-gradients.ts";
 import { REFERENCE_MODELS, referenceFolder } from "../../support/reference-model.ts";
 import { assertLikeReference, readTrainingReference } from "../../support/training-reference.ts";
 import { computeStep } from "../../support/training-step.ts";
@@ -31,7 +32,7 @@ for (const model of REFERENCE_MODELS) {
       question: retrievalQuestionIds(tokenizer, question),
       answer: [...tokenizer.encode(batch.answers[i]!), tokenizer.eosId],
       passages: batch.passages[i]!.map((passage) =>
-        passageIds(tokenizer, passage, maxPassageTokens!),
+        passageIds(tokenizer, passage, maxPassageTokens),
       ),
     }));
     const weights = await loadWeights(folder, config);
@@ -41,18 +42,15 @@ for (const model of REFERENCE_MODELS) {
         parameterState(shape, weights.get(name)!),
       ]),
     );
-    states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale!)));
-    states.set(
-      HEAD_WEIGHTS,
-      parameterState([headWeights!.length], Float32Array.from(headWeights!)),
-    );
+    states.set(LOG_SCALE, parameterState([], Float32Array.of(logScale)));
+    states.set(HEAD_WEIGHTS, parameterState([headWeights.length], Float32Array.from(headWeights)));
     const computed = await computeStep(
       "tensorflow",
       config,
       states,
       { tau },
       {
-        ...{ examples, objectives: [reading(), distillation({ alpha, copies: "each" })] },
+        ...{ examples, objectives: [reading(), countingCopies(distillation({ alpha }))] },
         watched: ["attention"],
       },
     );

@@ -6,7 +6,6 @@ import type { Example } from "../../../src/training/examples/example.ts";
 import { holdOut, type Split } from "../../../src/training/examples/held-out.ts";
 import { nearCopies } from "../../../src/training/examples/near-copies.ts";
 import { crops } from "../../../src/training/examples/sources/crops.ts";
-import type { SourceName } from "../../../src/training/examples/sources/names.ts";
 import { ALL, listOf, passagesOf, textsOf } from "../../support/sources.ts";
 
 const NOUNS = "owl fox hare mole stoat heron newt otter badger vole".split(" ");
@@ -33,13 +32,13 @@ const question = (i: number, relevant: number): Example => ({
 });
 const sourceOf = ({ relevant }: Example): string => relevant[0]!;
 const split = async (
-  sources: readonly [SourceName, readonly Example[]][],
+  sources: readonly [string, readonly Example[]][],
   max = 20,
-): Promise<ReadonlyMap<SourceName, Split>> =>
+): Promise<ReadonlyMap<string, Split>> =>
   holdOut(new Map(sources), CORPUS, { seed: 1, max: () => max });
 
 test("what is made of a passage or of its copies is on one side, over all sources", async () => {
-  const made = await listOf(crops(CORPUS, ALL));
+  const made = await listOf(crops.examples(CORPUS, ALL));
   const asked = Array.from({ length: 200 }, (_, i) => question(i, i));
   const splits = await split([
     ["crops", made],
@@ -66,14 +65,14 @@ test("what is made of a passage or of its copies is on one side, over all source
 test("all that is made of held-out passages measures; what is about many passages is drawn first", async () => {
   const passages = TEXTS.map((text, i) => ({ id: `p${i}`, title: "", text }));
   const corpus = passagesOf(passages);
-  const made = await listOf(crops(corpus, ALL));
+  const made = await listOf(crops.examples(corpus, ALL));
   const chapters = Array.from({ length: 20 }, (_, i) => ({
     ...question(i, 0),
     question: `chapter ${NOUNS[i % 10]} ${i}`,
     relevant: [0, 1, 2, 3, 4].map((j) => `p${5 * i + j}`),
   }));
   const splits = await holdOut(
-    new Map<SourceName, readonly Example[]>([
+    new Map<string, readonly Example[]>([
       ["crops", made],
       ["titles", chapters],
     ]),
@@ -108,7 +107,7 @@ test("equal questions are on one side; labelled queries may share passages", asy
 test("a text of all documents stays in training", async () => {
   const same = Array.from({ length: 100 }, (_, i) => ({ id: `p${i}`, title: "", text: TEXTS[0]! }));
   const examples = Array.from({ length: 100 }, (_, i) => question(i, i));
-  const all = new Map<SourceName, readonly Example[]>([["questions", examples]]);
+  const all = new Map<string, readonly Example[]>([["questions", examples]]);
   const splits = await holdOut(all, passagesOf(same), { seed: 1, max: () => 20 });
   assert.equal(
     [...splits.values()].map(({ heldOut }) => heldOut.length),

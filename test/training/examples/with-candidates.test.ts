@@ -11,8 +11,9 @@ import type { CandidateRetriever } from "../../../src/training/examples/candidat
 import { openCorpus } from "../../../src/training/examples/corpus.ts";
 import type { Example } from "../../../src/training/examples/example.ts";
 import { crops } from "../../../src/training/examples/sources/crops.ts";
+import { labelSource } from "../../../src/training/examples/sources/labels.ts";
+import { SOURCES } from "../../../src/training/examples/sources/list.ts";
 import { maskedSpans } from "../../../src/training/examples/sources/masked-spans.ts";
-import type { SourceName } from "../../../src/training/examples/sources/names.ts";
 import { titles } from "../../../src/training/examples/sources/titles.ts";
 import {
   examplesOfStep,
@@ -20,6 +21,7 @@ import {
   type TextExamples,
 } from "../../../src/training/examples/step.ts";
 import { stepRelevance } from "../../../src/training/examples/step-relevance.ts";
+import { questionSource } from "../../../src/training/examples/training-questions.ts";
 import {
   type CandidateSettings,
   withCandidates,
@@ -30,7 +32,7 @@ import { TOKENIZER, temporaryFolder, writeLines } from "../../support/training.t
 import { canBeRead } from "./can-be-read.ts";
 
 interface Given {
-  readonly source: SourceName;
+  readonly source: string;
   readonly passages?: readonly Passage[];
   readonly examples: readonly Example[];
   readonly settings?: Partial<CandidateSettings>;
@@ -44,7 +46,10 @@ async function read(given: Given): Promise<TextExamples> {
   const { passages = PASSAGES, settings, iteration = 0 } = given;
   await using corpus = await openCorpus(writeLines(join(folder.path, "corpus.jsonl"), passages));
   const all = settingsIn(folder.path, settings);
-  const data = withCandidates(all, corpus, given.source, given.examples);
+  const source = [...SOURCES, questionSource, labelSource].find(
+    ({ name }) => name === given.source,
+  )!;
+  const data = withCandidates(all, corpus, source, given.examples);
   return await finish(data.examples(iteration, given.retriever));
 }
 
@@ -161,7 +166,7 @@ test("a labelled passage is drawn at each step, is a candidate, and is the targe
 });
 
 test("a crop trains retrieval alone; its passage is a candidate without the sentence", async () => {
-  const made = await listOf(crops(passagesOf(PASSAGES), ALL));
+  const made = await listOf(crops.examples(passagesOf(PASSAGES), ALL));
   const examples = await trained({ source: "crops", examples: made });
   assert.is(examples.length, 2 * PASSAGES.length);
   let cut = 0;
@@ -175,7 +180,7 @@ test("a crop trains retrieval alone; its passage is a candidate without the sent
 });
 
 test("the candidates of a title are read without titles", async () => {
-  const made = await listOf(titles(passagesOf(PASSAGES), ALL));
+  const made = await listOf(titles.examples(passagesOf(PASSAGES), ALL));
   const examples = await trained({ source: "titles", examples: made });
   assert.is(examples.length, PASSAGES.length);
   for (const { passages } of examples) assert.ok(passages.every(({ title }) => title === ""));
@@ -192,14 +197,13 @@ const MASKED: Example = {
   id: "source:0-49",
   question: SENTENCE.replace("barn owl", "<extra_id_0>"),
   answers: ["barn owl"],
-  evidence: "barn owl",
   relevant: ["other"],
   removal: { copies: { sentence: SENTENCE, entity: "barn owl" } },
 };
 
-test("a masked phrase is generated from the other passages that contain it", async () => {
+test("a masked name is generated from the other passages that contain it", async () => {
   const [example, ...rest] = await trained({
-    ...{ source: "phrases", passages: OWLS, examples: [MASKED] },
+    ...{ source: "spans", passages: OWLS, examples: [MASKED] },
   });
   assert.equal(rest, []);
   const { answer, answers, passages, relevant, retrievalOnly } = example!;
@@ -212,7 +216,7 @@ test("a masked phrase is generated from the other passages that contain it", asy
 test("an example without a passage that helps is left out", async () => {
   const passages = OWLS.filter(({ id }) => id !== "other");
   const examples = [{ ...MASKED, relevant: [] }];
-  assert.equal(await trained({ source: "phrases", passages, examples }), []);
+  assert.equal(await trained({ source: "spans", passages, examples }), []);
 });
 
 test("a near copy of the relevant passage is no candidate, and no negative", async () => {
@@ -233,14 +237,14 @@ test("a huge document is read from its beginning", async () => {
   const rest = "and then it went on and on without end ".repeat(50_000);
   const huge = { id: "huge", title: "", text: `The barn owl hunts here ${rest}` };
   const [example] = await trained({
-    ...{ source: "phrases", passages: [...OWLS, huge], settings: { maxPassageTokens: 32 } },
+    ...{ source: "spans", passages: [...OWLS, huge], settings: { maxPassageTokens: 32 } },
     examples: [{ ...MASKED, relevant: ["huge"] }],
   });
   assert.ok(example!.passages.every(({ text }) => text.length <= 32 * 6));
 });
 
 const spansOf = (passages: readonly Passage[]) =>
-  listOf(maskedSpans(passagesOf(passages), { ...ALL, tagger: capitals }));
+  listOf(maskedSpans(capitals).examples(passagesOf(passages), ALL));
 
 test("one passage is empty (REALM)", async () => {
   const settings = { nullPassage: true };
@@ -307,7 +311,9 @@ test("a resumed run reads its candidates; other examples are refused", async () 
   await using corpus = await openCorpus(writeLines(join(folder.path, "corpus.jsonl"), PASSAGES));
   const ask = (resume: boolean, examples: readonly Example[], retriever?: CandidateRetriever) => {
     const settings = settingsIn(folder.path, { resume });
-    return finish(withCandidates(settings, corpus, "questions", examples).examples(0, retriever));
+    return finish(
+      withCandidates(settings, corpus, questionSource, examples).examples(0, retriever),
+    );
   };
   const first = listed(await ask(false, QUESTIONS));
   const none = async () => assert.unreachable("is not searched again");

@@ -64,7 +64,6 @@ const CASES: Readonly<Record<string, readonly Objective[]>> = {
   "own candidates alone": [
     ...objectivesOf("supervised", { ...ALL_SETTINGS, inBatchNegatives: false }),
   ],
-  "copies counted each": [distillation({ copies: "each" })],
 };
 
 const config = tinyConfig({ phraseQueries: true });

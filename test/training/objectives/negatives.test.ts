@@ -58,12 +58,6 @@ test("a passage of several questions counts once", () => {
     [1, 1, 0],
     [0, 1, 1],
   ]);
-  const { bias } = countedPassages(batchOf(examples), candidatesOf, { copies: "each" });
-  const twice = Math.fround(Math.log(2));
-  assert.equal(rows(bias), [
-    [0, twice, 0],
-    [0, twice, 0],
-  ]);
 });
 
 test("equal candidates of a question are one candidate, and padding does not compete", () => {

@@ -8,10 +8,7 @@ import * as assert from "uvu/assert";
 import { readConfig } from "../../../src/model/config-file.ts";
 import { convertModel } from "../../../src/model/convert.ts";
 import { ReAtt } from "../../../src/reatt.ts";
-import {
-  type PhraseTrainingEvent,
-  trainPhrases,
-} from "../../../src/training/phrases/train-phrases.ts";
+import { trainPhrases } from "../../../src/training/phrases/train-phrases.ts";
 import { runCaptured } from "../../cli/support.ts";
 import { calibrationOf } from "../../support/calibration.ts";
 import { runOf, temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
@@ -43,12 +40,16 @@ const FILES = { model: MODEL, index, data };
 
 /** Runs to the end. */
 async function stepsOf(options: Parameters<typeof trainPhrases>[0]) {
-  const steps: Extract<PhraseTrainingEvent, { type: "step" }>[] = [];
+  const steps = [];
   const run = trainPhrases({ threads: 1, ...options });
   for (;;) {
     const { done, value } = await run.next();
     if (done) return { steps, result: value };
-    if (value.type === "step") steps.push(value);
+    if (value.type !== "step") continue;
+    const { step, steps: all, learningRate, losses } = value;
+    assert.is(losses.terms.phrases, losses.loss);
+    assert.ok(losses.gradientNorm > 0);
+    steps.push({ step, steps: all, learningRate, loss: losses.loss, found: losses.terms.found });
   }
 }
 

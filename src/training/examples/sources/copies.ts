@@ -23,7 +23,9 @@ const TRIGRAM = 3;
 
 /** A sentence and its masked entity. */
 export interface Masked {
+  /** The whole sentence, with the entity. */
   readonly sentence: string;
+  /** The part that is masked. */
   readonly entity: string;
 }
 

@@ -1,7 +1,5 @@
 /** Hashes of texts and of sequences of them, with 52 bits. */
 
-export const HASH_RANGE: number = 2 ** 52;
-
 /** FNV-1a over UTF-16 code units, twice, with 26 bits each. */
 export function hashOf(text: string): number {
   let low = 0x811c9dc5;

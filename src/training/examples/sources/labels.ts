@@ -9,6 +9,13 @@ import type { Qrels } from "../../../evaluation/ranking.ts";
 import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Example } from "../example.ts";
+import type { SourceTraits } from "./source.ts";
+
+export const labelSource: SourceTraits<"labels"> = {
+  name: "labels",
+  relevant: "those with a label above 0",
+  draws: 1,
+};
 
 /** The text to generate for a relevant passage. */
 export const relevanceTarget = (label: number, passage: Passage): string =>

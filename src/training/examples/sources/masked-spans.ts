@@ -13,41 +13,53 @@ import { createRandom, type Random } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { sentences } from "../../../text/sentences.ts";
 import { loadTagger, type SalientSpan, type Tagger } from "../../salient-spans/index.ts";
-import { type Example, MASK, type Passages } from "../example.ts";
+import { type Example, MASK } from "../example.ts";
 import { proseOf } from "./prose.ts";
-import { isDrawn, type Sample, samplingOf } from "./sampling.ts";
+import { isDrawn, samplingOf } from "./sampling.ts";
+import { defineSource, type Source } from "./source.ts";
+import type { Survey } from "./survey.ts";
 import { keysOf, MIN_WORDS, tokensOf } from "./words.ts";
 
 /** In UTF-16 code units. A longer sentence is usually a list, or text that could not be split. */
 const MAX_SENTENCE_LENGTH = 512;
 
-export interface MaskingOptions extends Sample {
-  /** Finds the spans. Default: `loadTagger()`, for English. */
-  readonly tagger?: Tagger | undefined;
-}
-
 /**
  * About `wanted` masked sentences: 1 to 5 of each passage, or one of each passage of a sample.
  *
- * @throws {InputError} if a span of the tagger is not within its sentence
+ * @param tagger finds the spans. Default: `loadTagger()`, for English. Others suit any corpus.
+ * @throws {InputError} while it makes examples, if a span of the tagger is not within its sentence
  */
-export async function* maskedSpans(
-  corpus: Passages,
-  { wanted, seed, tagger }: MaskingOptions,
-): AsyncGenerator<Example, void> {
-  const { perPassage, share } = samplingOf(corpus, wanted);
-  const isWorth = await proseOf(corpus);
-  const tag = tagger ?? (await loadTagger());
-  const findSpans: Tagger = (sentence) => (isWorth(sentence) ? tag(sentence) : []);
-  for await (const passage of corpus.passages(isDrawn(seed, "passages to mask", share))) {
-    const random = createRandom(seed, "salient spans", passage.id);
-    let count = 0;
-    for await (const example of examplesOf(passage, findSpans, random)) {
-      yield example;
-      if (++count === perPassage) break;
-    }
-  }
-}
+export const maskedSpans = (tagger?: Tagger): Source<"spans"> =>
+  defineSource({
+    name: "spans",
+    relevant: "the passage of the sentence",
+    stage: "masking sentences",
+    draws: 2, // about half of the masked names are in no other passage
+    suits: (survey) => tagger !== undefined || suitsTagger(survey),
+    isSlow: true,
+    async *examples(corpus, { wanted, seed }) {
+      const { perPassage, share } = samplingOf(corpus, wanted);
+      const isWorth = await proseOf(corpus);
+      const tag = tagger ?? (await loadTagger());
+      const findSpans: Tagger = (sentence) => (isWorth(sentence) ? tag(sentence) : []);
+      for await (const passage of corpus.passages(isDrawn(seed, "passages to mask", share))) {
+        const random = createRandom(seed, "salient spans", passage.id);
+        let count = 0;
+        for await (const example of examplesOf(passage, findSpans, random)) {
+          yield example;
+          if (++count === perPassage) break;
+        }
+      }
+    },
+  });
+
+const MIN_ENGLISH = 0.12;
+/** Below it, a text is in lower case; above it, in capitals, or in German. */
+const CAPITALS = { min: 0.01, max: 0.5 };
+
+/** Whether the tagger of names and dates suits the text. It knows English with capital letters. */
+const suitsTagger = ({ capitals, english }: Survey): boolean =>
+  english >= MIN_ENGLISH && capitals >= CAPITALS.min && capitals <= CAPITALS.max;
 
 /** The examples of one passage, at most one for each sentence, in random order. */
 async function* examplesOf(

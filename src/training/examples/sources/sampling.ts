@@ -14,6 +14,7 @@ export const MAX_PER_PASSAGE = 5;
 export interface Sample {
   /** Approximate number of examples. */
   readonly wanted: number;
+  /** Decides what is random. */
   readonly seed: number;
 }
 

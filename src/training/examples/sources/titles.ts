@@ -15,8 +15,8 @@
 import { createRandom } from "../../../math/random.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Extent } from "../../../text/sentences.ts";
-import { type Example, type Passages, readAs } from "../example.ts";
-import type { Sample } from "./sampling.ts";
+import { type Example, readAs } from "../example.ts";
+import { defineSource, type Source } from "./source.ts";
 import { keysOf, wordsOf } from "./words.ts";
 
 const MAX_SHARE = 0.05;
@@ -38,23 +38,27 @@ interface Titled {
 }
 
 /** About `wanted` titles and headings. The titles of all passages are held in memory. */
-export async function* titles(
-  corpus: Passages,
-  { wanted, seed }: Sample,
-): AsyncGenerator<Example, void> {
-  const titled = new Map<string, Titled>();
-  const headings: Example[] = [];
-  for await (const passage of corpus.passages()) {
-    addTitle(titled, passage);
-    if (headings.length < wanted) headings.push(...headingsOf(passage));
-  }
-  const limit = Math.max(ALWAYS_ALLOWED, MAX_SHARE * corpus.size);
-  const usable = [...titled.values()].filter(
-    ({ count, relevant }) => count <= limit && relevant.length > 0,
-  );
-  const all = [...usable.map(titleExample), ...headings];
-  yield* createRandom(seed, "titles").shuffle(all).slice(0, wanted);
-}
+export const titles: Source<"titles"> = defineSource({
+  name: "titles",
+  relevant: "the passages below the title",
+  stage: "making queries of titles",
+  draws: 1.25,
+  suits: () => true,
+  async *examples(corpus, { wanted, seed }) {
+    const titled = new Map<string, Titled>();
+    const headings: Example[] = [];
+    for await (const passage of corpus.passages()) {
+      addTitle(titled, passage);
+      if (headings.length < wanted) headings.push(...headingsOf(passage));
+    }
+    const limit = Math.max(ALWAYS_ALLOWED, MAX_SHARE * corpus.size);
+    const usable = [...titled.values()].filter(
+      ({ count, relevant }) => count <= limit && relevant.length > 0,
+    );
+    const all = [...usable.map(titleExample), ...headings];
+    yield* createRandom(seed, "titles").shuffle(all).slice(0, wanted);
+  },
+});
 
 function addTitle(titled: Map<string, Titled>, passage: Passage): void {
   const title = passage.title.trim();

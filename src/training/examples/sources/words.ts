@@ -58,10 +58,4 @@ export const keysOf = (words: readonly Word[]): string[] => words.map(({ key }) 
 /** The letters and digits of `text` without what separates them: "US" for "U.S.". */
 export const lettersOf = (text: string): string => keyOf(text).replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
 
-/** Whether the tokens of `phrase` occur in sequence in `text`. */
-export function containsPhrase(text: string, phrase: string): boolean {
-  const keys = (part: string): string => ` ${keysOf(tokensOf(part)).join(" ")} `;
-  return keys(text).includes(keys(phrase));
-}
-
 const keyOf = (text: string): string => normalizeText(text, "NFKC").toLowerCase();

@@ -12,7 +12,7 @@ const owls = (i: number): string =>
 
 test("each sentence is a query once, and its passage without it is relevant", async () => {
   const corpus = textsOf(OWLS);
-  const found = await listOf(crops(corpus, ALL));
+  const found = await listOf(crops.examples(corpus, ALL));
   assert.equal(found.map(({ question }) => question).sort(), [
     "Owls hunt at night by ear.",
     "Their feathers make almost no sound.",
@@ -26,14 +26,16 @@ test("each sentence is a query once, and its passage without it is relevant", as
 
 test("the sentence is removed from its passage in nine of ten cases", async () => {
   const texts = Array.from({ length: 300 }, (_, i) => `Bird ${i} sings in the morning. ${owls(i)}`);
-  const found = await listOf(crops(textsOf(...texts), { wanted: 900, seed: 1 }));
+  const found = await listOf(crops.examples(textsOf(...texts), { wanted: 900, seed: 1 }));
   assert.is(found.length, 900);
   const removed = found.filter(({ removal }) => removal!.cut).length / found.length;
   assert.ok(Math.abs(removed - 0.9) < 0.03, `${removed}`);
 });
 
 test("copies in other passages are removed with it", async () => {
-  const [example] = (await listOf(crops(textsOf(OWLS), ALL))).filter(({ removal }) => removal!.cut);
+  const [example] = (await listOf(crops.examples(textsOf(OWLS), ALL))).filter(
+    ({ removal }) => removal!.cut,
+  );
   const kept = "Foxes hunt in the same places at dusk.";
   const copy = { id: "p1", title: "", text: `${kept} ${example!.question.toUpperCase()}` };
   assert.is(readAs(example!.removal!, copy)!.text, kept);
@@ -42,7 +44,7 @@ test("copies in other passages are removed with it", async () => {
 
 test("text without sentence ends or spaces is cut into windows", async () => {
   const words = "owls hunt at night by ear and their feathers make almost no sound at all";
-  const found = await listOf(crops(textsOf(words), ALL));
+  const found = await listOf(crops.examples(textsOf(words), ALL));
   assert.equal(found.map(({ question }) => question).sort(), [
     "almost no sound at all",
     "ear and their feathers make",
@@ -51,7 +53,10 @@ test("text without sentence ends or spaces is cut into windows", async () => {
 });
 
 test("passages of one short sentence, and empty ones, have no crop", async () => {
-  assert.equal(await listOf(crops(textsOf("", "Owls hunt at night by ear.", "1 2 3"), ALL)), []);
+  assert.equal(
+    await listOf(crops.examples(textsOf("", "Owls hunt at night by ear.", "1 2 3"), ALL)),
+    [],
+  );
 });
 
 test("the seed decides, not the order of the corpus", async () => {
@@ -62,7 +67,9 @@ test("the seed decides, not the order of the corpus", async () => {
   }));
   const sample = { wanted: 10, seed: 3 };
   const ids = async (passages: typeof all, seed = 3) =>
-    (await listOf(crops(passagesOf(passages), { ...sample, seed }))).map(({ id }) => id).sort();
+    (await listOf(crops.examples(passagesOf(passages), { ...sample, seed })))
+      .map(({ id }) => id)
+      .sort();
   assert.equal(await ids(all), await ids(all.toReversed()));
   assert.not.equal(await ids(all), await ids(all, 4));
 });

@@ -2,10 +2,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Passage } from "../../../../src/text/passage.ts";
 import { type Example, readAs } from "../../../../src/training/examples/example.ts";
-import {
-  type MaskingOptions,
-  maskedSpans,
-} from "../../../../src/training/examples/sources/masked-spans.ts";
+import { maskedSpans } from "../../../../src/training/examples/sources/masked-spans.ts";
 import { loadTagger, type Tagger } from "../../../../src/training/salient-spans/index.ts";
 import { refused } from "../../../checkpoints/support.ts";
 import { listOf, passagesOf } from "../../../support/sources.ts";
@@ -29,10 +26,10 @@ const curie: Passage = {
 const collect = (
   passages: readonly Passage[],
   perPassage = 5,
-  options: Partial<MaskingOptions> = {},
+  { seed = 0, tagger: own = tagger }: { seed?: number; tagger?: Tagger } = {},
 ): Promise<Example[]> => {
   const wanted = perPassage * passages.length;
-  return listOf(maskedSpans(passagesOf(passages), { tagger, seed: 0, wanted, ...options }));
+  return listOf(maskedSpans(own).examples(passagesOf(passages), { seed, wanted }));
 };
 
 test("an example is a sentence with its entity masked, and its passage is read without it", async () => {
@@ -72,9 +69,7 @@ test("a seed draws the same from a passage, whatever the order, and fewer are th
 });
 
 test("filters: entity twice, single characters, long sentences, few words left, a sentinel in the text", async () => {
-  const always: Tagger = (sentence) => [
-    { start: 0, end: sentence.indexOf(" "), kind: "first word" },
-  ];
+  const always: Tagger = (sentence) => [{ start: 0, end: sentence.indexOf(" ") }];
   const texts = [
     "Paris is what the people of paris call it.",
     "X marks the place where gold was hidden.",
@@ -104,7 +99,7 @@ test("a passage of one sentence gives an example; text without names gives none"
 test("a tagger of one's own may be asynchronous and of another language; wrong offsets are refused", async () => {
   const kanji: Tagger = async (sentence) => {
     const start = sentence.indexOf("東京");
-    return start < 0 ? [] : [{ start, end: start + 2, kind: "都市" }];
+    return start < 0 ? [] : [{ start, end: start + 2 }];
   };
   const passage = { id: "ja", title: "", text: "日本の首都は東京であり、人口が多い。京都は古い。" };
   const [example] = await collect([passage], 5, { tagger: kanji });
@@ -113,7 +108,7 @@ test("a tagger of one's own may be asynchronous and of another language; wrong o
     readAs(example!.removal!, { ...passage, text: `${passage.text}大阪も古い町だ。` })?.text,
     "京都は古い。大阪も古い町だ。",
   );
-  const beyond: Tagger = (sentence) => [{ start: 3, end: sentence.length + 1, kind: "x" }];
+  const beyond: Tagger = (sentence) => [{ start: 3, end: sentence.length + 1 }];
   await refused(
     collect([armstrong], 5, { tagger: beyond }),
     /tagger: expected spans within a sentence/,

@@ -31,10 +31,12 @@ test("a sentence of many passages makes no example", async () => {
     { length: 40 },
     (_, i) => `Bird number ${i} sings at night in the old garden. ${notice}`,
   );
-  const questions = (await listOf(crops(textsOf(...texts), ALL))).map(({ question }) => question);
+  const questions = (await listOf(crops.examples(textsOf(...texts), ALL))).map(
+    ({ question }) => question,
+  );
   assert.is(questions.length, 40);
   assert.not.ok(questions.includes(notice));
-  const few = (await listOf(crops(textsOf(...texts.slice(0, 3)), ALL))).length;
+  const few = (await listOf(crops.examples(textsOf(...texts.slice(0, 3)), ALL))).length;
   assert.is(few, 6, "three copies in a small corpus say nothing");
 });
 

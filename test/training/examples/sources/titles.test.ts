@@ -14,7 +14,7 @@ test("a title is a query for its passages, which are read without titles", async
     { id: "d", title: "7", text: "A title without letters says nothing." },
     { id: "e", title: "", text: "No title at all is here." },
   ];
-  const [example, ...others] = await listOf(titles(passagesOf(passages), ALL));
+  const [example, ...others] = await listOf(titles.examples(passagesOf(passages), ALL));
   assert.equal(others, []);
   assert.equal([example!.question, example!.relevant], ["Night hunters", ["a", "b"]]);
   const read = passages.map((passage) => readAs(example!.removal!, passage));
@@ -31,7 +31,7 @@ test("a title that many documents have is no query", async () => {
     title: i < 11 ? "Abstract" : i < 21 ? "A book in ten parts" : `Study number ${i}`,
     text: `Owl ${i} hunts by ear at night.`,
   }));
-  const found = await listOf(titles(passagesOf(passages), ALL));
+  const found = await listOf(titles.examples(passagesOf(passages), ALL));
   assert.is(found.length, 20);
   assert.not.ok(found.some(({ question }) => question === "Abstract"));
   const book = found.find(({ question }) => question.startsWith("A book"))!;
@@ -50,7 +50,7 @@ test("headings are lines of Markdown, and short lines between blank lines", () =
 
 test("the passage of a heading is read without it", async () => {
   const passage = { id: "a", title: "Owls", text: `# Night hunters\n${BELOW}` };
-  const found = await listOf(titles(passagesOf([passage]), ALL));
+  const found = await listOf(titles.examples(passagesOf([passage]), ALL));
   const example = found.find(({ question }) => question === "Night hunters")!;
   assert.equal(readAs(example.removal!, passage), { id: "a", title: "Owls", text: BELOW });
 });
