@@ -45,8 +45,8 @@ export interface Decision {
 /**
  * The model to keep at the end of a run: the chosen one, or the given one if the examples that
  * report find the chosen one clearly worse. The 95 % interval of the model alone, or of hybrid
- * search, then lies below 0. They choose nothing else: no other model takes its place. Dev questions
- * choose by their answers, and refuse nothing.
+ * search, then lies below 0. They choose nothing else: no other model takes its place. Dev
+ * questions choose by their answers, and refuse nothing.
  *
  * @param models at least the given one, which is the first
  */
