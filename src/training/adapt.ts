@@ -36,11 +36,12 @@ import {
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
 import { withModelFolder } from "./options/model-folder.ts";
+import { MIN_STEPS } from "./options/run-options.ts";
 import { writeModelCard } from "./run/card.ts";
 import { checkDecisions, findRun, removeCheckpoint } from "./run/checkpoint.ts";
 import type { TrainingEvent } from "./run/events.ts";
 import { readStartingModel, saveStart } from "./run/parameters.ts";
-import { decisionsOf, withSteps } from "./run/run.ts";
+import { decisionsOf } from "./run/run.ts";
 import { runTraining } from "./run/run-training.ts";
 import type { TimeBudget } from "./run/time-budget.ts";
 import { verdictOf } from "./verdict/verdict.ts";
@@ -170,12 +171,15 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
     decided.minutes === undefined
       ? undefined
       : stepsInTime({ ...decided, minutes: decided.minutes }, corpus.size, pace, sample);
-  const run = timed && given.steps === undefined ? withSteps(decided, timed.steps) : decided;
+  // The first steps correct an estimate that is too low. They need examples, and steps to come.
+  const planned = timed ? Math.max(MIN_STEPS, timed.steps) : decided.schedule.steps;
+  const steps = given.steps ?? planned;
+  const run = { ...decided, schedule: { ...decided.schedule, steps } };
   if (found) checkDecisions(run.out, found, decisionsOf(run));
   const plan = planAdaptation(run, corpus.size, { inputs, samples, sample, pace, timed });
   const countTokens = () =>
     countTokenWeights(corpus, tokenizer, config, run.batch.maxPassageTokens);
-  const options = { ...chosen, steps: run.schedule.steps };
+  const options = { ...chosen, steps };
   const isBased = start.hasWeights;
   return { options, run, inputs, plan, sample, found, isBased, countTokens };
 }

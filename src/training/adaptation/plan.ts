@@ -55,7 +55,7 @@ export interface AdaptationPlan {
   readonly reason?: string | undefined;
   /** How often passages are searched with the model as it then is. */
   readonly iterations: number;
-  /** Steps of each iteration. */
+  /** Steps of each iteration. With a time limit, those that fit. */
   readonly steps: number;
   /** Questions of a step. */
   readonly questions: number;
@@ -103,7 +103,8 @@ export function planAdaptation(
   { inputs, samples, sample, pace, timed }: PlanInputs,
 ): AdaptationPlan {
   const { monitorSteps, minutes, average, keepsIndex, writesIndex } = run;
-  const { iterations, steps, learningRate } = run.schedule;
+  const { iterations, learningRate } = run.schedule;
+  const steps = Math.min(run.schedule.steps, timed?.steps ?? Infinity);
   const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
   const measurements = 2 + Math.floor((iterations * steps) / monitorSteps);
   const refreshes = refreshesOf(run);
