@@ -9,7 +9,7 @@ import { ReAtt } from "../../src/reatt.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import { readPassages } from "../../src/text/read-passages.ts";
 import { adapt } from "../../src/training/adapt.ts";
-import type { Gain } from "../../src/training/run/verdict.ts";
+import type { Gain } from "../../src/training/verdict/decision.ts";
 import { ownTask } from "../bench-index/subprocess.ts";
 import { COLLECTIONS, type Collection } from "./collections.ts";
 
@@ -98,7 +98,7 @@ async function adapted(
       continue;
     }
     const { training, verdict, seconds } = value;
-    const { step, refused, questions, gain, hybrid } = training!.monitor!;
+    const { step, refused, questions, gain, hybrid } = training!.outcome!;
     return {
       ...{ steps: training!.step, minutes: Math.round(seconds! / 6) / 10, verdict: verdict! },
       ...{ kept: step, refused: refused !== undefined, examples: questions },

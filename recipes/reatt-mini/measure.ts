@@ -29,8 +29,8 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/examples/training-questions.ts";
-import { reciprocalRank } from "../../src/training/run/measured-set.ts";
-import { measuresOf } from "../../src/training/run/records.ts";
+import { reciprocalRank } from "../../src/training/verdict/measured-set.ts";
+import { measuresOf } from "../../src/training/verdict/measurements.ts";
 import { keptLines } from "./kept-lines.ts";
 
 const { values } = parseArgs({

@@ -26,7 +26,7 @@ import {
   readTrainingFile,
   type TrainingQuestion,
 } from "../../src/training/examples/training-questions.ts";
-import { idsOf, reciprocalRank } from "../../src/training/run/measured-set.ts";
+import { idsOf, reciprocalRank } from "../../src/training/verdict/measured-set.ts";
 
 const { values } = parseArgs({
   options: {

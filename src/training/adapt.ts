@@ -4,19 +4,20 @@ import { join } from "node:path";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { type ProgressEvent, reporting } from "../io/progress.ts";
+import { cardEntries } from "../options/records.ts";
 import { ReAtt } from "../reatt.ts";
 import type { CutText } from "../retrieval/index/format/manifest.ts";
 import { loadTokenizer } from "../text/tokens/tokenizer.ts";
 import { type Adaptation, availableExamples, resolveAdaptation } from "./adaptation/adaptation.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
-import { writeAdaptationCard } from "./adaptation/card.ts";
 import { readInputs, readPassages } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
 import {
   compressionSeconds,
+  estimatePace,
   INDEX_PASSAGE_TOKENS,
-  measurePace,
   sampleCorpus,
+  secondsOfProduct,
   stepsInTime,
 } from "./adaptation/pace.ts";
 import { type DocumentsEvent, passagesOf } from "./adaptation/passages.ts";
@@ -26,6 +27,7 @@ import { fileSamples } from "./adaptation/samples.ts";
 import { countTokenWeights } from "./adaptation/token-weights.ts";
 import { type Corpus, openCorpus } from "./examples/corpus.ts";
 import {
+  ADAPT_OPTIONS,
   type AdaptOptions,
   checkFiles,
   type RequestedSources,
@@ -34,13 +36,15 @@ import {
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
 import { withModelFolder } from "./options/model-folder.ts";
+import { MIN_STEPS } from "./options/run-options.ts";
+import { writeModelCard } from "./run/card.ts";
 import { checkDecisions, findRun, removeCheckpoint } from "./run/checkpoint.ts";
 import type { TrainingEvent } from "./run/events.ts";
 import { readStartingModel, saveStart } from "./run/parameters.ts";
-import { decisionsOf, withSteps } from "./run/run.ts";
+import { decisionsOf } from "./run/run.ts";
 import { runTraining } from "./run/run-training.ts";
 import type { TimeBudget } from "./run/time-budget.ts";
-import { verdictOf } from "./run/verdict.ts";
+import { verdictOf } from "./verdict/verdict.ts";
 
 export type { AdaptationResult } from "./adaptation/record.ts";
 
@@ -63,7 +67,8 @@ export type AdaptationEvent =
  * checkpoint, which is deleted at the end unless `keepCheckpoint` is set.
  *
  * With `minutes`, it ends after that time: it measures how long steps and measurements take, and
- * corrects the number of steps while it runs. `{ out, resume: true }` continues a run.
+ * corrects the number of steps while it runs. It does what fits, and says if that is too little.
+ * `{ out, resume: true }` continues a run.
  *
  * Source: ReAtt (Jiang et al. 2022), sections 3.3 and 6.
  *
@@ -101,10 +106,7 @@ export async function* adapt(
   checkFiles(located);
   await using passages = yield* passagesOf(located);
   yield { type: "stage", name: "reading the corpus" };
-  await using corpus = await openCorpus(passages.file, {
-    signal: located.signal,
-    bm25: !located.resume && !located.dryRun, // a new run searches its first candidates with it
-  });
+  await using corpus = await openCorpus(passages.file, { signal: located.signal });
   const prepared = await prepare({ ...located, corpus: passages.file }, requested, corpus);
   const { options, run, inputs, plan, sample, found, isBased, countTokens } = prepared;
   yield { type: "plan", plan };
@@ -124,13 +126,24 @@ export async function* adapt(
   });
   const training = yield* runTraining(run, data, corpus, budget);
   if (!training.finished) return { plan, training };
-  if (training.failure && !training.monitor) await saveStart(run);
+  if (training.failure && !training.outcome) await saveStart(run);
   run.signal?.throwIfAborted(); // the run can be stopped in its last step
   const seconds = (): number => (found?.seconds ?? 0) + (performance.now() - started) / 1000;
-  const content = { plan, training, corpus, data: data.digest, seconds: seconds(), isBased };
-  await writeAdaptationCard(options, content);
-  const indexed = run.writesIndex ? yield* indexAdapted(run, corpus) : {};
   const verdict = verdictOf(training);
+  const sources = plan.sources.map(({ name, examples }) => `${name} (up to ${examples} examples)`);
+  const ofIndex = " An index made with the base model is valid for it.";
+  await writeModelCard(run, {
+    isBased,
+    description: `A ReAtt model adapted to a corpus.${run.keepsIndex ? ofIndex : ""}`,
+    corpus: { file: options.corpus, passages: corpus.size, digest: corpus.digest },
+    trainedOn: sources.join(", "),
+    data: data.digest,
+    ...{ training, verdict },
+    seconds: seconds(),
+    timed: " before the index",
+    options: cardEntries(ADAPT_OPTIONS, { ...options }),
+  });
+  const indexed = run.writesIndex ? yield* indexAdapted(run, corpus) : {};
   const complete = { plan, training, ...indexed, verdict, seconds: seconds() };
   await writeRecord(options, complete);
   if (!options.keepCheckpoint) await removeCheckpoint(run.folder);
@@ -152,16 +165,21 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const samples = [...ofDocuments, ...(await fileSamples(corpus, inputs))];
   const found = await findRun(decided.out, decided.resume); // before any of its files is touched
   const sample = await sampleCorpus(decided, corpus, tokenizer);
-  const pace = await measurePace(decided, sample, samples, tokenizer);
-  const isTimed = given.steps === undefined && decided.minutes !== undefined;
-  const run = isTimed
-    ? withSteps(decided, stepsInTime(decided, corpus.size, pace, sample))
-    : decided;
+  const product = await secondsOfProduct(decided.device.provider);
+  const pace = estimatePace(decided, sample, samples, tokenizer, product);
+  const timed =
+    decided.minutes === undefined
+      ? undefined
+      : stepsInTime({ ...decided, minutes: decided.minutes }, corpus.size, pace, sample);
+  // The first steps correct an estimate that is too low. They need examples, and steps to come.
+  const planned = timed ? Math.max(MIN_STEPS, timed.steps) : decided.schedule.steps;
+  const steps = given.steps ?? planned;
+  const run = { ...decided, schedule: { ...decided.schedule, steps } };
   if (found) checkDecisions(run.out, found, decisionsOf(run));
-  const plan = planAdaptation(run, corpus.size, { inputs, samples, sample, pace });
+  const plan = planAdaptation(run, corpus.size, { inputs, samples, sample, pace, timed });
   const countTokens = () =>
     countTokenWeights(corpus, tokenizer, config, run.batch.maxPassageTokens);
-  const options = { ...chosen, steps: run.schedule.steps };
+  const options = { ...chosen, steps };
   const isBased = start.hasWeights;
   return { options, run, inputs, plan, sample, found, isBased, countTokens };
 }

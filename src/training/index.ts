@@ -49,7 +49,9 @@ export { type PruningTrainingResult, trainPruning } from "./pruning/train-prunin
 export type { ReportSample, SampleReply } from "./report/samples.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";
 export type { HybridMeasures } from "./run/run-log.ts";
-export type { Gain, MonitorOutcome, ReadingOutcome, RefusedModel } from "./run/verdict.ts";
 export type { SalientSpan, Tagger } from "./salient-spans/index.ts";
 export { train } from "./train.ts";
 export { openTrainer, type Trainer, type TrainerOptions } from "./trainer.ts";
+export type { Gain, RefusedModel } from "./verdict/decision.ts";
+export type { ModelKind } from "./verdict/measurements.ts";
+export type { ReadingOutcome, RunOutcome } from "./verdict/verdict.ts";

@@ -12,19 +12,15 @@ import {
 } from "./examples/training-questions.ts";
 import { withCandidates } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
-import {
-  TRAIN_OPTIONS,
-  type TrainOptions,
-  type TrainRequest,
-  withDefaults,
-} from "./options/train-options.ts";
-import { measuresTable, writeModelCard } from "./run/card.ts";
+import { TRAIN_OPTIONS, type TrainOptions, withDefaults } from "./options/train-options.ts";
+import { writeModelCard } from "./run/card.ts";
 import { findRun } from "./run/checkpoint.ts";
 import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { readStartingModel } from "./run/parameters.ts";
 import { candidateSettings, resolveRun } from "./run/run.ts";
 import { checkFree, runFolder } from "./run/run-folder.ts";
 import { runTraining } from "./run/run-training.ts";
+import { verdictOf } from "./verdict/verdict.ts";
 
 /**
  * Trains a model from questions and answers with the loss of ReAtt,
@@ -40,7 +36,9 @@ import { runTraining } from "./run/run-training.ts";
  *
  * Source: ReAtt (Jiang et al. 2022), section 3.
  *
- * @returns where the model and the report are, and the measures on dev
+ * With `dev` it keeps the best measured model, which can be the given one; else the last one.
+ *
+ * @returns where the model and the report are, and what the run brought on dev
  * @throws {InputError} if a file or an option cannot be used, and if a loss is not finite.
  *
  * @example
@@ -86,48 +84,19 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const result = yield* runTraining(run, { ...data, kind }, corpus);
   if (result.failure !== undefined) throw diverged(result.failure, result);
   if (!result.finished) return result;
-  const seconds = before + (performance.now() - started) / 1000;
-  const isBased = start.hasWeights;
-  const content = { corpus, data: data.digest, questions: questions.length, seconds, isBased };
-  await writeTrainingCard(options, result, content);
-  return result;
-}
-
-interface CardContent {
-  readonly corpus: Pick<Corpus, "size" | "digest">;
-  /** SHA-256 of the questions. */
-  readonly data: string;
-  readonly questions: number;
-  readonly seconds: number;
-  /** Whether the given model has weights. */
-  readonly isBased: boolean;
-}
-
-async function writeTrainingCard(
-  options: TrainRequest,
-  { step, before, after }: TrainingResult,
-  { corpus, data, questions, seconds, isBased }: CardContent,
-): Promise<void> {
-  const { out, model, dev, devQuestions } = options;
   const file = basename(options.data);
-  const of = dev && `the first ${devQuestions} questions of ${basename(dev)} at most`;
-  await writeModelCard({
-    ...{ out, model, isBased, data, seconds },
+  await writeModelCard(run, {
+    isBased: start.hasWeights,
     description: `A ReAtt model trained on questions and answers of ${file}.`,
     corpus: { file: options.corpus, passages: corpus.size, digest: corpus.digest },
-    trainedOn: `${file}, ${questions} questions`,
-    facts: [["ended", `after step ${step}${of ? "; this is the best model on dev" : ""}`]],
-    figures:
-      of && before && after
-        ? `Answers, and retrieval by the model alone, on ${of}. They chose the step, so "after" is slightly too high.
-
-${measuresTable([
-  ["before", before],
-  ["after", after],
-])}`
-        : "None were measured: the run had no dev questions.",
+    trainedOn: `${file}, ${questions.length} questions`,
+    data: data.digest,
+    training: result,
+    verdict: result.outcome ? verdictOf(result) : "no verdict: the run had no dev questions",
+    seconds: before + (performance.now() - started) / 1000,
     options: cardEntries(TRAIN_OPTIONS, { ...options }),
   });
+  return result;
 }
 
 function diverged(failure: string, { folder, checkpoint }: TrainingResult): InputError {

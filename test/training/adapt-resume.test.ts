@@ -37,7 +37,7 @@ test("killed and resumed, it ends with the same parameters, bit for bit", async 
     adapt({ ...mixed, sources: ["spans"], keepCheckpoint, out: at("whole") }),
   );
   assert.equal([resumed.training!.step, whole.training!.step], [6, 6]);
-  assert.equal(resumed.training!.monitor, whole.training!.monitor);
+  assert.equal(resumed.training!.outcome, whole.training!.outcome);
   const state = join("checkpoint", "state-000006.safetensors");
   assert.ok(readFileSync(at("killed.run", state)).equals(readFileSync(at("whole.run", state))));
   assert.ok(modelBytes(at("killed")).equals(modelBytes(at("whole"))));

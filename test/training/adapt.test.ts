@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
@@ -76,7 +84,7 @@ test("the weights of hybrid search are tuned, stored and shown", async () => {
   const options = { model, corpus, out: at("hybrid"), data: files.data, dev: files.data, ...SMALL };
   const events: AdaptationEvent[] = [];
   const { training, index } = await finish(adapt(options), (event) => events.push(event));
-  const { hybrid, bm25, step } = training!.monitor!;
+  const { hybrid, bm25, step } = training!.outcome!;
   assert.ok(hybrid!.weights.lambda > 0);
   assert.equal({ k1: 0.9, b: 0.4 }, { k1: hybrid!.weights.k1, b: hybrid!.weights.b });
   const config = JSON.parse(readFileSync(at("hybrid", "config.json"), "utf8"));
@@ -119,11 +127,11 @@ test("a run whose retrieval stays below the start ends, and the original model i
   const options = { model, corpus, out: at("fallen"), data: files.data, dev: files.data };
   const result = await finish(adapt({ ...options, ...SMALL, steps: 20, learningRate: 3 }));
   const { training } = result as AdaptationResult;
-  const { monitor, step, finished } = training!;
-  assert.ok(monitor!.before.mrr! > 0.5);
+  const { outcome, step, finished } = training!;
+  assert.ok(outcome!.before.mrr! > 0.5);
   assert.ok(finished && step < 20);
-  assert.equal([monitor!.step, monitor!.questions], [0, 12]);
-  assert.equal(monitor!.after, monitor!.before);
+  assert.equal([outcome!.step, outcome!.questions], [0, 12]);
+  assert.equal(outcome!.after, outcome!.before);
   for (const name of ["model.safetensors", "config.json", "spiece.model"])
     assert.ok(readFileSync(at("fallen", name)).equals(readFileSync(join(model, name))), name);
   assert.match(
@@ -145,7 +153,7 @@ test("an interrupted and resumed run has the bits of an uninterrupted one", asyn
     });
     const resumed = await finish(adapt({ out, resume: true }));
     const whole = await finish(adapt({ ...kept, out: at(`whole-${stop}`) }));
-    assert.equal(resumed.training!.monitor, whole.training!.monitor);
+    assert.equal(resumed.training!.outcome, whole.training!.outcome);
     const stateOf = (folder: string) =>
       readFileSync(join(runFolder(folder), "checkpoint", "state-000007.safetensors"));
     assert.ok(stateOf(out).equals(stateOf(at(`whole-${stop}`))), `stopped after ${stop}`);
@@ -153,29 +161,45 @@ test("an interrupted and resumed run has the bits of an uninterrupted one", asyn
 });
 
 test("a time limit ends the run, also one that no step fits into", async () => {
-  for (const [minutes, isTrained] of [
-    [0.5, true],
-    [0.001, false],
-  ] as const) {
-    const out = at(`timed-${minutes}`);
-    const steps = isTrained ? undefined : 5; // that number is not refused
-    const options = { model, corpus, data: files.data, dev: files.data, out, minutes };
-    const { training, plan, index, verdict } = await finish(
-      adapt({ ...options, steps, questions: 2 }),
-    );
-    assert.is(plan.minutes, minutes);
-    assert.ok(training!.finished);
-    assert.is(training!.step > 0, isTrained);
-    assert.is(/^no time was left/.test(verdict!), !isTrained);
-    assert.ok(existsSync(index!));
-  }
+  const out = at("timed");
+  const minutes = 0.001;
+  const options = { model, corpus, data: files.data, dev: files.data, out, minutes };
+  const { training, plan, index, verdict } = await finish(adapt({ ...options, questions: 2 }));
+  assert.is(plan.minutes, minutes);
+  assert.ok(training!.finished);
+  assert.is(training!.step, 0);
+  assert.match(verdict!, /^no time was left/);
+  assert.ok(existsSync(index!));
 });
 
-test("a time for fewer than 50 steps is refused before anything is written", async () => {
-  assert.match(
-    await refusal({ minutes: 1e-9, steps: undefined }),
-    /^minutes: expected 1 or more: 50 steps take \d+ s, the index of 12 passages 1 s, got 1e-9; give more/,
+test("the first steps of a run with a time limit correct the number that was planned", async () => {
+  const stop = new AbortController();
+  const planned: number[] = [];
+  const given = { model, corpus, data: files.data, dev: files.data, out: at("corrected") };
+  await finish(
+    adapt({ ...given, minutes: 60, questions: 2, steps: 20, signal: stop.signal }),
+    (event) => {
+      if (event.type !== "step") return;
+      planned.push(event.steps);
+      if (event.steps > 20) stop.abort();
+      assert.ok(event.step < 20, "never corrected");
+    },
   );
+  assert.equal(planned.slice(0, 6), Array(6).fill(20));
+});
+
+test("a time for fewer than 50 steps is planned, with the minutes that would do", async () => {
+  const options = { model, corpus, out: at("dry"), dryRun: true, minutes: 1e-9 };
+  const { plan } = await finish(adapt(options));
+  assert.equal([plan.steps, plan.enough], [1, { steps: 50, minutes: 1 }]);
+});
+
+test("nothing of the model runs before the plan", async () => {
+  const broken = at("broken");
+  cpSync(model, broken, { recursive: true });
+  writeFileSync(join(broken, "model.safetensors"), "no weights");
+  const { plan } = await finish(adapt({ model: broken, corpus, out: at("dry"), dryRun: true }));
+  assert.ok(plan.seconds > 0);
 });
 
 test("a finished run is not begun again", async () => {

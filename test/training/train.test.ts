@@ -17,7 +17,12 @@ import { runFolder } from "../../src/training/run/run-folder.ts";
 import { train } from "../../src/training/train.ts";
 import { refused } from "../checkpoints/support.ts";
 import { moduleArguments } from "../support/node-program.ts";
-import { argumentsOf, temporaryFolder, writeSmallRun } from "../support/training.ts";
+import {
+  argumentsOf,
+  temporaryFolder,
+  writeLexicalModel,
+  writeSmallRun,
+} from "../support/training.ts";
 
 /** Some seconds each; `KILLS=50 npx tsx test/training/train.test.ts` for a long look. */
 const KILLS = Number(process.env.KILLS ?? 2);
@@ -56,7 +61,9 @@ const whole = await finish(options);
 const expected = await outcome(options);
 
 test("a run leaves a trained model, a log of every step, and a report", async () => {
-  const { before, after, samples, ...rest } = whole;
+  const { outcome: brought, samples, ...rest } = whole;
+  const { before, after, step } = brought!;
+  assert.is(step, 4);
   assert.ok(samples!.length > 0);
   assert.equal(rest, {
     folder: options.out,
@@ -65,15 +72,14 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
     finished: true,
     failure: undefined,
     checkpoint: 4,
-    monitor: undefined,
   });
   const evaluated = expected.metrics.filter((record) => "exactMatch" in record);
   assert.equal(
     evaluated.map(({ step }) => step),
     [0, 2, 4],
   );
-  assert.is(evaluated[0]!["recall@1" as never], before!["recall@1"]);
-  assert.is(evaluated[2]!["recall@1" as never], after!["recall@1"]);
+  assert.is(evaluated[0]!["recall@1" as never], before["recall@1"]);
+  assert.is(evaluated[2]!["recall@1" as never], after["recall@1"]);
   assert.equal(
     expected.metrics.filter((record) => "nll" in record).map(({ step }) => step),
     [1, 2, 3, 4],
@@ -89,16 +95,34 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
   );
   assert.match(card, /\| corpus \| corpus\.jsonl, 10 passages, SHA-256 [0-9a-f]{64} \|/);
   assert.match(card, "| trained on | train.jsonl, 8 questions |");
-  assert.match(card, "| ended | after step 4; this is the best model on dev |");
+  assert.match(card, "| ended | after step 4; this is the model of step 4 |");
   assert.match(card, /\| took \| \d+ min, on \d+ x .*, Node \d/);
   const shown = ({ exactMatch }: Measures) => (100 * exactMatch!).toFixed(1);
-  assert.match(card, `| exactMatch | ${shown(before!)} | ${shown(after!)} |`);
+  assert.match(card, `| exactMatch |  | ${shown(before)} | ${shown(after)} |`);
   assert.match(card, "| data | train.jsonl |\n| dev | dev.jsonl |");
   assert.not.match(card, folder.path);
   const { hybrid } = await readConfig(options.out);
   const tuned = evaluated.map((record) => record["hybrid/lambda" as never]);
   assert.ok(tuned.includes(hybrid!.lambda as never), "tuned on dev");
-  assert.not.ok("hybrid/recall@1" in before!, "measures of the model alone");
+  assert.not.ok("hybrid/recall@1" in before, "measures of the model alone");
+});
+
+test("where training only loses on dev, the given model is kept, byte for byte", async () => {
+  const model = join(folder.path, "lexical");
+  await writeLexicalModel(model);
+  const out = join(folder.path, "lost");
+  const { outcome: brought } = await finish({
+    ...options,
+    ...{ model, out, iterations: 1, steps: 6, objective: "retrieval", learningRate: 3 },
+    dev: options.data,
+  });
+  assert.equal([brought!.step, brought!.kept], [0, "start"]);
+  assert.equal(brought!.after, brought!.before);
+  for (const name of ["model.safetensors", "config.json", "spiece.model"])
+    assert.ok(readFileSync(join(out, name)).equals(readFileSync(join(model, name))), name);
+  const card = readFileSync(join(out, "README.md"), "utf8");
+  assert.match(card, /\| verdict \| no gain, model unchanged: R@1 \d of 8 dev questions/);
+  assert.match(card, "| ended | after step 6; this is the model of step 0 |");
 });
 
 test("a run that is stopped after any step ends as if it had not been", async () => {
@@ -114,7 +138,7 @@ test("a run that is stopped after any step ends as if it had not been", async ()
   // what a process began to write when it was killed
   const begun = join(runFolder(resumed.out), "checkpoint", "state-000004.safetensors.new");
   writeFileSync(begun, "");
-  assert.equal((await finish(resumed)).after, whole.after);
+  assert.equal((await finish(resumed)).outcome, whole.outcome);
   assert.equal(await outcome(resumed), expected);
   assert.not(existsSync(begun));
 });

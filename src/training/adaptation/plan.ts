@@ -9,13 +9,21 @@ import { heldStatesBytes } from "../engine/held-states.ts";
 import type { AnsweredCount } from "../examples/corpus-answers.ts";
 import { heldLayers } from "../objectives/held-layers.ts";
 import type { ObjectiveName } from "../objectives/index.ts";
+import { MIN_STEPS } from "../options/run-options.ts";
 import type { Part } from "../options/trained.ts";
 import type { Run } from "../run/run.ts";
 import { type Adaptation, trainedExamples, wantedExamples } from "./adaptation.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import { sourcesIn } from "./label-free.ts";
-import { type CorpusSample, compressionSeconds, measurementSeconds, type Pace } from "./pace.ts";
+import {
+  type CorpusSample,
+  compressionSeconds,
+  measurementSeconds,
+  type Pace,
+  type TimedSteps,
+} from "./pace.ts";
 import type { AdaptationSample } from "./samples.ts";
+import { isRead } from "./work.ts";
 
 /** What an adaptation is going to do. All numbers of time and size are estimates. */
 export interface AdaptationPlan {
@@ -47,7 +55,7 @@ export interface AdaptationPlan {
   readonly reason?: string | undefined;
   /** How often passages are searched with the model as it then is. */
   readonly iterations: number;
-  /** Steps of each iteration. */
+  /** Steps of each iteration. With a time limit, those that fit. */
   readonly steps: number;
   /** Questions of a step. */
   readonly questions: number;
@@ -61,7 +69,12 @@ export interface AdaptationPlan {
   readonly maxPassageTokens: number;
   /** The time limit, if there is one: then the run corrects the number of steps. */
   readonly minutes?: number | undefined;
-  /** Of training and indexing, from a step and an index of 64 passages measured now. */
+  /** What would do, if the steps are too few to show a gain; minutes with a time limit. */
+  readonly enough?: { readonly steps: number; readonly minutes?: number | undefined } | undefined;
+  /**
+   * Of training and indexing: counted from the sizes of model and corpus, with the speed of one
+   * product of matrices on this machine. The first steps correct it.
+   */
   readonly seconds: number;
   /** Maximum memory. */
   readonly memoryBytes: number;
@@ -79,16 +92,19 @@ export interface PlanInputs {
   readonly samples: readonly AdaptationSample[];
   readonly sample: CorpusSample;
   readonly pace: Pace;
+  /** What the time limit allows, if there is one. */
+  readonly timed: TimedSteps | undefined;
 }
 
 /** @param passages of the corpus */
 export function planAdaptation(
   run: Adaptation,
   passages: number,
-  { inputs, samples, sample, pace }: PlanInputs,
+  { inputs, samples, sample, pace, timed }: PlanInputs,
 ): AdaptationPlan {
   const { monitorSteps, minutes, average, keepsIndex, writesIndex } = run;
-  const { iterations, steps, learningRate } = run.schedule;
+  const { iterations, learningRate } = run.schedule;
+  const steps = Math.min(run.schedule.steps, timed?.steps ?? Infinity);
   const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
   const measurements = 2 + Math.floor((iterations * steps) / monitorSteps);
   const refreshes = refreshesOf(run);
@@ -127,6 +143,9 @@ export function planAdaptation(
     learningRate,
     maxPassageTokens,
     ...(minutes !== undefined && { minutes }),
+    ...(iterations * steps < MIN_STEPS && {
+      enough: { steps: MIN_STEPS, minutes: timed?.enough },
+    }),
     seconds:
       iterations * steps * pace.step +
       indexes * passages * pace.passage +
@@ -183,8 +202,6 @@ function sizesOf(
  * that onnxruntime keeps, because batches differ in length (docs/experiments/speed.md).
  */
 const VALUES_PER_TOKEN = 54;
-
-const isRead = ({ objective }: Run): boolean => objective.objective !== "retrieval";
 
 /** States and gradients of a chunk of a step. */
 function stepBytes(run: Run): number {

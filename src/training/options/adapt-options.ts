@@ -28,6 +28,7 @@ import { questionSource } from "../examples/training-questions.ts";
 import type { Tagger } from "../salient-spans/index.ts";
 import { checkEffects } from "./run-checks.ts";
 import {
+  MIN_STEPS,
   QUESTIONS_OF_YOUR_OWN,
   RUN_FILES,
   RUN_SETTINGS,
@@ -57,8 +58,6 @@ const QUESTIONS = 16;
 const PASSAGE_TOKENS = 512;
 /** One night on two cores for a corpus of abstracts. The paper used 4,000 steps, on GPUs. */
 const MAX_STEPS = 1_000;
-/** A tenth of the steps is warm-up: fewer have no effect. */
-const MIN_STEPS = 50;
 /** Learning rate and width of the paper's model, T5-large. */
 const PAPER = { learningRate: 5e-5, modelSize: 1024 };
 const MAX_LEARNING_RATE = 4e-4;

@@ -58,6 +58,9 @@ export const FILE_OPTIONS: ReadonlySet<string> = new Set([
   "dev",
 ]);
 
+/** A tenth of the steps is warm-up: a run of fewer has no effect to show. */
+export const MIN_STEPS = 50;
+
 /** Seed of all random numbers. */
 export const SEED = option(integer(0).default(0), { help: "seed of all random numbers" });
 

@@ -10,17 +10,16 @@ import type { Measures } from "../../evaluation/measures.ts";
 import { modelTitle } from "../../hub/model-title.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { version } from "../../io/version.ts";
+import type { HybridWeights } from "../../model/config.ts";
 import { FILE_OPTIONS } from "../options/run-options.ts";
+import type { TrainingResult } from "./events.ts";
+import type { Run } from "./run.ts";
 import { machine } from "./run-log.ts";
 
-export type Row = readonly string[];
+type Row = readonly string[];
 
 export interface ModelCard {
-  /** Folder of the model, where the card goes. */
-  readonly out: string;
-  /** Folder of the model that training began with. */
-  readonly model: string;
-  /** Whether that model had weights, so that this one is based on it. */
+  /** Whether the given model had weights, so that this one is based on it. */
   readonly isBased: boolean;
   /** What the model is, in a sentence or two. */
   readonly description: string;
@@ -30,26 +29,29 @@ export interface ModelCard {
   readonly trainedOn: string;
   /** SHA-256 of the training examples. */
   readonly data: string;
-  /** More facts about the run, in rows of a name and a text. */
-  readonly facts: readonly Row[];
+  readonly training: TrainingResult;
+  /** What the run brought, in a line. */
+  readonly verdict: string;
   /** What the run took. */
   readonly seconds: number;
   /** What `seconds` leaves out, as " before the index". Default: nothing. */
   readonly timed?: string | undefined;
-  /** What was measured, in Markdown. */
-  readonly figures: string;
   /** The options of the run, in rows of a name and a value. */
   readonly options: readonly (readonly [name: string, value: string])[];
 }
 
 /**
- * Writes the card and replaces an existing one.
+ * Writes the card of a run's model, and replaces an existing one.
  *
  * @throws {InputError} if the disk refuses
  */
-export async function writeModelCard(card: ModelCard): Promise<void> {
-  const { out, model, isBased, description, corpus, trainedOn, data, facts, figures } = card;
+export async function writeModelCard(
+  { out, model, average }: Pick<Run, "out" | "model" | "average">,
+  card: ModelCard,
+): Promise<void> {
+  const { isBased, description, corpus, trainedOn, data, training } = card;
   const title = modelTitle(model);
+  const isMean = training.outcome ? training.outcome.kept === "mean" : average && !training.failure;
   const text = `---
 library_name: reatt
 pipeline_tag: question-answering
@@ -66,7 +68,9 @@ ${table(
     ["corpus", `${basename(corpus.file)}, ${corpus.passages} passages, SHA-256 ${corpus.digest}`],
     ["trained on", trainedOn],
     ["training data", `SHA-256 ${data}`],
-    ...facts,
+    ["verdict", card.verdict],
+    ["ended", ending(training)],
+    ...(isMean ? [["weights", "the mean of those of the base model and those of this step"]] : []),
     ["made", `${new Date().toISOString().slice(0, 10)} by reatt ${version()}`],
     ["took", `${Math.ceil(card.seconds / 60)} min${card.timed ?? ""}, on ${machine()}`],
   ],
@@ -74,7 +78,7 @@ ${table(
 
 ## Figures
 
-${figures}
+${figures(training)}
 
 ## Options
 
@@ -82,6 +86,35 @@ ${table(["option", "value"], card.options.map(withoutFolder))}
 `;
   await replaceFile(join(out, "README.md"), (handle) => handle.writeFile(text));
 }
+
+const ending = ({ step, failure, outcome }: TrainingResult): string =>
+  `after step ${step}${failure ? `: ${failure}` : ""}; ` +
+  `this is the model of step ${outcome?.step ?? (failure ? 0 : step)}`;
+
+function figures({ outcome }: TrainingResult): string {
+  if (!outcome) return "None were measured.";
+  const { answers, before, after, bm25, hybrid, choseToo, questions, step } = outcome;
+  const what = answers
+    ? `Answers, and retrieval of a relevant passage from the corpus, for ${questions} dev\nquestions`
+    : `Retrieval of the relevant passage from a sample of the corpus, for ${questions} held-out\nexamples`;
+  const measure = answers ? "exact match" : "the mean reciprocal rank (mrr)";
+  const choice = choseToo
+    ? `. They also chose the step, by ${measure}, and lambda, so "after" is slightly too high.`
+    : ` that chose nothing. As many others chose the step, by ${measure}, and lambda.`;
+  return `${what}${choice}
+${hybridText(hybrid.weights, step > 0)}
+${measuresTable([
+  ["BM25", bm25],
+  ["before", before],
+  ["after", after],
+  ["hybrid before", hybrid.before],
+  ["hybrid after", hybrid.after],
+])}`;
+}
+
+const hybridText = ({ lambda, k1, b }: HybridWeights, isStored: boolean): string =>
+  `"hybrid" is BM25 (k1 ${k1}, b ${b}) / terms of the question + lambda x the model, with a lambda for each model.${isStored ? ` \`config.json\` stores lambda ${lambda}, which \`reatt answer\` uses.` : ""}
+`;
 
 /** What a model has of the one that it was made of, in a card of the hub. */
 const INHERITED = ["license", "license_name", "license_link", "language"];
@@ -99,11 +132,12 @@ const withoutFolder = ([name, value]: readonly [string, string]): Row =>
   FILE_OPTIONS.has(name) ? [name, basename(value)] : [name, value];
 
 /** A table of measures, in percent: a row for each measure, a column for each system. */
-export function measuresTable(columns: readonly (readonly [head: string, Measures])[]): string {
+function measuresTable(columns: readonly (readonly [head: string, Measures])[]): string {
   const percent = (share: number): string => (100 * share).toFixed(1);
+  const names = new Set(columns.flatMap(([, measures]) => Object.keys(measures)));
   return table(
     ["measure, %", ...columns.map(([head]) => head)],
-    Object.keys(columns[0]![1]).map((name) => [
+    Array.from(names, (name) => [
       name,
       ...columns.map(([, measures]) => (name in measures ? percent(measures[name]!) : "")),
     ]),

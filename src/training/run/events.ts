@@ -5,8 +5,8 @@ import type { ProgressEvent } from "../../io/progress.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import type { EngineEvent } from "../engine/open-engine.ts";
 import type { ReportSample } from "../report/report.ts";
+import type { RunOutcome } from "../verdict/verdict.ts";
 import type { HybridMeasures } from "./run-log.ts";
-import type { MonitorOutcome } from "./verdict.ts";
 
 /** What `train` and `adapt` yield while they run. */
 export type TrainingEvent =
@@ -49,12 +49,8 @@ export interface TrainingResult {
   readonly failure?: string | undefined;
   /** The step of the last checkpoint; undefined if the run ended before its first one. */
   readonly checkpoint?: number | undefined;
-  /** Measures on dev before training, if there is a dev file. */
-  readonly before?: Measures | undefined;
-  /** Measures on dev of the model in `folder`, if there is a dev file. */
-  readonly after?: Measures | undefined;
   /** Some questions with what was retrieved and answered before and after. */
   readonly samples: readonly ReportSample[];
-  /** Measures on held-out examples, if the run has some. */
-  readonly monitor?: MonitorOutcome | undefined;
+  /** What the run brought, by dev questions or held-out examples, if it has some. */
+  readonly outcome?: RunOutcome | undefined;
 }

@@ -10,7 +10,7 @@ import { replaceFile } from "../../io/replace-file.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import type { StepLosses } from "../engine/engine.ts";
 import { MASK } from "../examples/example.ts";
-import type { ExampleCounts } from "../examples/training-data.ts";
+import type { ExampleCounts, MonitorQuestion } from "../examples/training-data.ts";
 import { objectivesOf } from "../objectives/index.ts";
 import { termsOf } from "../objectives/objective.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
@@ -56,15 +56,6 @@ export interface Evaluation {
   readonly replies: readonly SampleReply[];
 }
 
-/** A question that the report can show. */
-export interface AskedQuestion {
-  readonly question: string;
-  /** Accepted answers. Default: none are known. */
-  readonly answers?: readonly string[] | undefined;
-  /** Ids of relevant passages. Default: none are known. */
-  readonly relevant?: readonly string[] | undefined;
-}
-
 /** What the report says about the run. */
 export interface RunDescription {
   /** The kind of the run, in a sentence. */
@@ -91,7 +82,7 @@ export interface RunLog extends AsyncDisposable {
   evaluation(
     step: number,
     evaluation: Evaluation,
-    questions: readonly AskedQuestion[],
+    questions: readonly MonitorQuestion[],
     bestStep: number,
   ): Promise<void>;
   /**
@@ -169,7 +160,7 @@ interface Samples {
   /** Takes the answers of an evaluation into the samples, and saves them. */
   update(
     step: number,
-    questions: readonly AskedQuestion[],
+    questions: readonly MonitorQuestion[],
     replies: readonly SampleReply[],
   ): Promise<void>;
 }
@@ -190,7 +181,7 @@ async function openSamples({ folder }: Run, resumed: boolean): Promise<Samples> 
 
 /** Questions from all parts of the set, with the model's answers now and, if known, before. */
 function samplesOf(
-  questions: readonly AskedQuestion[],
+  questions: readonly MonitorQuestion[],
   replies: readonly SampleReply[],
   when: "before" | "after",
   known: readonly ReportSample[],

@@ -6,11 +6,12 @@ import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
+import { fallOf } from "../verdict/decision.ts";
+import type { MeasuredSet } from "../verdict/measured-set.ts";
+import type { MeasuredModel } from "../verdict/measurements.ts";
 import type { SnapshotExamples } from "./background-refresh.ts";
 import type { RunPlan } from "./checkpoint.ts";
-import type { MeasuredSet } from "./measured-set.ts";
 import type { GivenWeights } from "./parameters.ts";
-import { fallOf, type MeasurementRecord } from "./records.ts";
 import type { Run } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
 import type { ScheduleChange } from "./schedule.ts";
@@ -34,8 +35,8 @@ export interface RunState {
   step: number;
   /** The step of the last checkpoint. */
   savedStep: number | undefined;
-  /** Measurements so far. */
-  readonly records: MeasurementRecord[];
+  /** The models that were measured so far. */
+  readonly models: MeasuredModel[];
   /** Changes of the schedule so far, in the order of steps. */
   readonly changes: ScheduleChange[];
   /** Undefined if the run takes the time that its steps take. */
@@ -69,8 +70,8 @@ export function isMonitorStep({ set, changes, step }: RunState): boolean {
 export const isStopped = ({ run }: RunState): boolean => run.signal?.aborted === true;
 
 /** Why the run must end before its last step; otherwise undefined. */
-export const failureOf = ({ diverged, records }: RunState): string | undefined =>
-  diverged ?? fallOf(records);
+export const failureOf = ({ diverged, models }: RunState): string | undefined =>
+  diverged ?? fallOf(models);
 
 /** Steps since the snapshot whose model found the candidates of the last step, if a model did. */
 export const stalenessOf = ({ examples, step }: RunState): number | undefined =>

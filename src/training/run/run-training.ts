@@ -10,7 +10,10 @@ import type { Corpus } from "../examples/corpus.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import { openPreBatchQueue, type PreBatchQueue } from "../gradient-cache/pre-batch.ts";
 import { HEAD_WEIGHTS, LOG_SCALE } from "../objectives/trained-parameters.ts";
-import type { Selection } from "../report/report.ts";
+import { chosenOf, selectionOf } from "../verdict/decision.ts";
+import { type MeasuredSet, openMeasuredSet } from "../verdict/measured-set.ts";
+import { type MeasuredModel, readMeasured } from "../verdict/measurements.ts";
+import { outcomeOf, verdictOf } from "../verdict/verdict.ts";
 import {
   type BackgroundRefresh,
   openBackgroundRefresh,
@@ -28,7 +31,6 @@ import {
 import { modelCandidates, withCurrentModel } from "./current-model.ts";
 import type { TrainingEvent, TrainingResult } from "./events.ts";
 import { measure, tryTokenWeights } from "./measure.ts";
-import { divide, type MeasuredSet, openMeasuredSet } from "./measured-set.ts";
 import {
   givenWeights,
   keptParameters,
@@ -36,7 +38,6 @@ import {
   saveStart,
   startingParameters,
 } from "./parameters.ts";
-import { bestOf, type MeasurementRecord, measuresOf, readRecords } from "./records.ts";
 import { changesReading, planOf, type Run } from "./run.ts";
 import { openRunLog, type RunDescription } from "./run-log.ts";
 import {
@@ -51,7 +52,6 @@ import {
 import { learningRateAt } from "./schedule.ts";
 import { iterationStage, type Stage } from "./stages.ts";
 import { fitToTime, type TimeBudget, timeStep } from "./time-budget.ts";
-import { outcomeOf, verdictOf } from "./verdict.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */
 const CHECKPOINT_SECONDS = 300;
@@ -78,13 +78,15 @@ export async function* runTraining(
   const checkpoint = await resume(run, plan, parameters, queue);
   await createOutputDirectory(out);
   await createOutputDirectory(run.folder);
-  const set = await openMeasuredSet(run, data, corpus);
+  const { measurements, schedule, signal } = run;
+  const asked = { ...measurements, every: schedule.steps, signal };
+  const set = await openMeasuredSet(asked, data, corpus);
   const step = checkpoint?.step ?? 0;
-  const records = checkpoint && set ? await readRecords(run.folder, step) : [];
+  const models = checkpoint && set ? await readMeasured(run.folder, step) : [];
   const { trained, tau, optimizer } = run;
   const engineRun = { trained, tau, ...optimizer };
   await using engine = yield* openEngine(config, parameters, engineRun, run.device, queue);
-  await using log = await openRunLog(run, checkpoint, describeRun(run, data, set, records));
+  await using log = await openRunLog(run, checkpoint, describeRun(run, data, set, models));
   const state: RunState = {
     run,
     tokenizer,
@@ -96,7 +98,7 @@ export async function* runTraining(
     queue,
     log,
     set,
-    records,
+    models,
     step,
     budget,
     savedStep: checkpoint?.step,
@@ -117,40 +119,18 @@ export async function* runTraining(
   return await finalise(state);
 }
 
-/** The questions that choose the model of a run, and how: see `bestOf`. */
-function selectionOf({ questions, passages, reports }: MeasuredSet, average: boolean): Selection {
-  const count = divide(questions, reports).choosing.length;
-  if (!passages)
-    return {
-      questions: count,
-      what: "dev questions",
-      rule: "the highest exact match; of equal ones the higher R@1, then F1",
-    };
-  const highest =
-    "the highest mean reciprocal rank (MRR) among the steps that are better than the start";
-  const chosen = average
-    ? `with the mean of the given weights and those of the step, ${highest}, and in hybrid search no ` +
-      "worse by more than a standard error"
-    : `${highest} by more than a standard error, and no worse in hybrid search`;
-  return {
-    questions: count,
-    what: "held-out examples that choose",
-    rule: `${chosen}, or else the start; the start too, if the examples that report are clearly worse`,
-  };
-}
-
 /** How the report names the run, and the questions that choose its model. */
 function describeRun(
   { model, average }: Run,
   data: TrainingData,
   set: MeasuredSet | undefined,
-  records: readonly MeasurementRecord[],
+  models: readonly MeasuredModel[],
 ): RunDescription {
   const kind = data.kind ?? `Training of ${modelTitle(model)}`;
   const examples = data.counts;
   if (!set) return { kind, examples };
   const selection = selectionOf(set, average);
-  const keptStep = records.length > 0 ? bestOf(records).step : undefined;
+  const keptStep = models.length > 0 ? chosenOf(models).step : undefined;
   return { kind, baseline: set.baseline, selection, examples, keptStep };
 }
 
@@ -300,7 +280,7 @@ async function save(state: RunState): Promise<TrainingEvent> {
 
 /** Saves the model unless a measurement did, writes the report, and returns the result. */
 async function finalise(state: RunState): Promise<TrainingResult> {
-  const { run, engine, given, set, step, records, log } = state;
+  const { run, engine, given, set, step, models, log } = state;
   const failure = failureOf(state);
   const complete = !failure && step === lastStep(state);
   if (complete && !set) {
@@ -309,19 +289,16 @@ async function finalise(state: RunState): Promise<TrainingResult> {
   }
   const reason = failure ? `: ${failure}` : "";
   const status = `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`;
-  const isMonitored = set?.passages !== undefined && records.length > 0;
-  const outcome = isMonitored
-    ? outcomeOf(records, set.reportedBaseline!, changesReading(run))
-    : undefined;
+  const outcome =
+    set && models.length > 0 ? outcomeOf(models, set, changesReading(run)) : undefined;
   const isOver = complete || failure !== undefined;
   // No gain: the model is the given one, not one that was read and written again.
   if (isOver && outcome?.step === 0) await saveStart(run, outcome.hybrid.weights);
   const end = outcome && {
-    verdict: verdictOf({ monitor: outcome, step }),
+    verdict: verdictOf({ outcome, step }),
     keptStep: outcome.step,
   };
   const report = await log.report(status, isOver ? end : undefined);
-  const [first] = set && !set.passages ? records : [];
   return {
     folder: run.out,
     report,
@@ -329,9 +306,7 @@ async function finalise(state: RunState): Promise<TrainingResult> {
     finished: isOver,
     failure,
     checkpoint: state.savedStep,
-    before: first && measuresOf(first),
-    after: first && records.length > 1 ? measuresOf(bestOf(records)) : undefined,
     samples: log.samples(isOver ? outcome?.step : undefined),
-    monitor: outcome,
+    outcome,
   };
 }

@@ -138,12 +138,6 @@ export function changesReading({ config, trained }: Run): boolean {
   return [...trained.names].some((name) => read.has(name));
 }
 
-/** The run with another number of steps. */
-export const withSteps = <R extends Run>(run: R, steps: number): R => ({
-  ...run,
-  schedule: { ...run.schedule, steps },
-});
-
 /** The decisions of a run by the names of their options, without files and without the device. */
 export function decisionsOf(run: Run): RunPlan {
   const { part, layers, tau, average, seed, config } = run;

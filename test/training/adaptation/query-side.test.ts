@@ -80,7 +80,7 @@ test("a copy of the lower layers: the same vectors before training; then better 
   await finish(adapt({ ...layers, out: at("still"), steps: 1, learningRate: 0 }));
   const result = await finish(adapt({ ...layers, out: at("copy"), steps: 40, monitorSteps: 10 }));
   assert.is(result.index, undefined);
-  const { before, after } = result.training!.monitor!;
+  const { before, after } = result.training!.outcome!;
   assert.ok(after.mrr! > before.mrr! + 0.1, `${before.mrr} to ${after.mrr}`);
 
   const [start, kept] = await Promise.all(

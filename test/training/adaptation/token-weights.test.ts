@@ -13,9 +13,9 @@ import { type AdaptationEvent, adapt } from "../../../src/training/adapt.ts";
 import { countTokenWeights } from "../../../src/training/adaptation/token-weights.ts";
 import type { AdaptOptions } from "../../../src/training/options/adapt-options.ts";
 import { tryTokenWeights } from "../../../src/training/run/measure.ts";
-import { openMonitorSet } from "../../../src/training/run/measured-set.ts";
 import { runFolder } from "../../../src/training/run/run-folder.ts";
 import type { RunState } from "../../../src/training/run/run-state.ts";
+import { openMonitorSet } from "../../../src/training/verdict/measured-set.ts";
 import { finish, PASSAGES, writeAdaptationFiles } from "../../support/adaptation.ts";
 import { assertNear } from "../../support/arrays.ts";
 import type { TinyChanges } from "../../support/tiny-model.ts";
@@ -97,7 +97,7 @@ test("they are the first step of the run if retrieval is better with them", asyn
   assert.is(lambdas[0], hybrid.lambda, "a gain is one over the model as it was given");
   assert.is(config.retrievalAttention.tokenWeights, true);
   assertNear(table!, counted, 1e-6);
-  const { before, after } = training!.monitor!;
+  const { before, after } = training!.outcome!;
   assert.ok(after.mrr! > before.mrr!, `${before.mrr} ${after.mrr}`);
   assert.match(verdict!, /^no gain from training, token weights counted: R@1 \d+ → \d+ of 12/);
 });
@@ -150,7 +150,7 @@ async function tryWeights(
       restart: async (values: ReadonlyMap<string, Float32Array>) => restarted.push(values),
     },
     data: { tokenWeights: async () => weights },
-    records: before
+    models: before
       ? [{ step: 0, reciprocalRanks: before, hybrid: { reciprocalRanks: hybrid } }]
       : [],
   };
@@ -173,8 +173,8 @@ test("few examples take them if retrieval gains, and leave them out if it is abo
   assert.equal([restarted.length, run.step], [1, 1]);
   assert.equal(run.durations, DURATIONS); // this one reused the index
   assert.equal([...restarted[0]!.get(TOKEN_WEIGHTS)!], [...counted]);
-  assert.is(run.records.at(-1)!.taken, true);
-  const same = await tryWeights("same", counted, run.records.at(-1)!.reciprocalRanks);
+  assert.is(run.models.at(-1)!.kind, "token weights");
+  const same = await tryWeights("same", counted, run.models.at(-1)!.reciprocalRanks);
   assert.equal([same.restarted.length, same.run.step], [0, 0]);
 });
 
@@ -197,8 +197,8 @@ test("weights that the examples that report refuse leave the given model, byte f
   const weighed = { similarity: "cosine", tokenWeights: true } as const;
   const { path } = await writeModel("uneven", weighed, uneven);
   const { verdict, training, out } = await run({ model: path, dev, steps: 2 });
-  const { step, refused, questions: reported } = training!.monitor!;
-  assert.equal([step, reported, refused?.step, refused?.taken], [0, 24, 1, true]);
+  const { step, refused, questions: reported } = training!.outcome!;
+  assert.equal([step, reported, refused?.step, refused?.kind], [0, 24, 1, "token weights"]);
   for (const name of ["model.safetensors", "config.json", "spiece.model"])
     assert.ok(readFileSync(join(out, name)).equals(readFileSync(join(path, name))), name);
   assert.match(

@@ -58,7 +58,7 @@ test("adapt measures and indexes a pooled model", async () => {
       ...{ steps: 4, questions: 4, candidatesPerQuestion: 2, monitorSteps: 4 },
     }),
   );
-  assert.ok(adapted.training!.monitor);
+  assert.ok(adapted.training!.outcome);
   await using loaded = await ReAtt.load(out);
   await using index = await loaded.openIndex(adapted.index!);
   assert.is(index.header.pooling, "mean");

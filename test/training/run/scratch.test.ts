@@ -49,14 +49,14 @@ test("it is measured against the random weights", () => {
     expected.metrics.filter((record) => "exactMatch" in record).map(({ step }) => step),
     [0, 6],
   );
-  assert.ok(result.before && result.after);
+  assert.ok(result.outcome);
   assert.ok(events.every((event) => event.type !== "step" || event.steps === 6));
 });
 
 test("stopped, the run ends as if it had not been", async () => {
   const resumed = { ...scratch, out: at("stopped"), resume: true };
   await trainInParts(resumed, [2, 5]);
-  assert.equal((await finish(train(resumed))).after, result.after);
+  assert.equal((await finish(train(resumed))).outcome, result.outcome);
   assert.equal(await outcome(resumed.out), expected);
 });
 

@@ -27,15 +27,15 @@ export const adaptCommand = defineFileCommand({
 
 function summaryOf({ plan, training, index, verdict, seconds }: AdaptationResult): string {
   if (!training) return plan.samples.join("\n\n");
-  const { folder, report, step, finished, failure, monitor, samples } = training;
-  const reason = failure ? `: ${failure}; kept the model of step ${monitor?.step ?? 0}` : "";
+  const { folder, report, step, finished, failure, outcome, samples } = training;
+  const reason = failure ? `: ${failure}; kept the model of step ${outcome?.step ?? 0}` : "";
   return [
     ...(finished ? sampleLines(samples) : []),
     `${finished && !failure ? "Finished" : "Stopped"} after step ${step}${reason}: ${folder}`,
     ...(finished ? [] : [`To continue: reatt adapt --out ${folder} --resume`]),
     `Report: ${report}`,
     ...(index ? [`Index: ${index}`] : []),
-    ...(finished && monitor && monitor.step > 0 ? [hybridLine(monitor.hybrid.weights)] : []),
+    ...(finished && outcome && outcome.step > 0 ? [hybridLine(outcome.hybrid.weights)] : []),
     ...(seconds === undefined
       ? []
       : [`Took ${duration(seconds)}, planned ${duration(plannedSeconds(plan))}`]),

@@ -130,14 +130,19 @@ function planLines(plan: AdaptationPlan): string {
     `  for         ${iterations} x ${steps} steps of ${questions} questions ` +
       `with ${candidatesPerQuestion} passages each` +
       (plan.minutes === undefined ? "" : ", corrected while it runs"),
-    `  takes about ${duration(plan.seconds)} (from a step and 64 passages measured now)` +
+    `  takes about ${duration(plan.seconds)} (counted; the first steps correct it)` +
       `${plan.minutes === undefined ? "" : ` of ${duration(60 * plan.minutes)}`}, ` +
       `${memory} of memory, ${disk} of disk`,
+    ...(plan.enough ? [`  note:       ${tooFewLine(plan.enough)}`] : []),
     ...(unknown > 0
       ? [`  warning:    the model does not know ${unknown} % of the tokens of passages`]
       : []),
   ].join("\n");
 }
+
+const tooFewLine = ({ steps, minutes }: NonNullable<AdaptationPlan["enough"]>): string =>
+  `fewer than ${steps} steps are too few to show a gain` +
+  (minutes === undefined ? "" : `: that many take about ${minutes} min`);
 
 const trainedLine = ({ train, layers, average, keepsIndex }: AdaptationPlan): string =>
   PART_TEXTS[train] +

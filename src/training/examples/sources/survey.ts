@@ -19,7 +19,7 @@ export interface Survey {
 }
 
 /** Passages that are looked at. */
-const SURVEYED = 1_000;
+const SURVEYED = 400;
 /** These make up a quarter of English text, also of scientific abstracts. */
 const ENGLISH = new Set("the of and in to a is for with that by".split(" "));
 const LONG_TEXT = 20;

@@ -12,8 +12,7 @@ import type { Corpus } from "../examples/corpus.ts";
 import type { MonitorQuestion, MonitorSet, TrainingData } from "../examples/training-data.ts";
 import { readQuestionsAbout } from "../examples/training-questions.ts";
 import type { Baseline } from "../report/report.ts";
-import { DEPTH, measuresOf } from "./records.ts";
-import type { Run } from "./run.ts";
+import { DEPTH, measuresOf } from "./measurements.ts";
 
 export interface MeasuredSet extends Omit<MonitorSet, "passages"> {
   /**
@@ -30,8 +29,17 @@ export interface MeasuredSet extends Omit<MonitorSet, "passages"> {
   readonly reports: readonly boolean[];
   /** The measures of BM25 on the questions that choose. */
   readonly baseline: Baseline;
-  /** The same on those that report, or else on all. Undefined for dev questions. */
-  readonly reportedBaseline?: Measures | undefined;
+  /** The same on those that report, or else on all. */
+  readonly reportedBaseline: Measures;
+}
+
+interface MeasuredSetOptions {
+  /** A file of questions, and how many of them. */
+  readonly dev: string | undefined;
+  readonly devQuestions: number;
+  /** Steps between two measurements of dev questions. */
+  readonly every: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -40,7 +48,7 @@ export interface MeasuredSet extends Omit<MonitorSet, "passages"> {
  * @throws {InputError} if the dev file cannot be read, or is about another corpus
  */
 export async function openMeasuredSet(
-  { measurements: { dev, devQuestions }, schedule, signal }: Run,
+  { dev, devQuestions, every, signal }: MeasuredSetOptions,
   { monitorSet }: TrainingData,
   corpus: Corpus,
 ): Promise<MeasuredSet | undefined> {
@@ -62,7 +70,8 @@ export async function openMeasuredSet(
   );
   const baseline = baselineOf(ranks);
   return {
-    ...{ questions, passages: undefined, every: schedule.steps, lexical, baseline },
+    ...{ questions, passages: undefined, every, lexical, baseline },
+    reportedBaseline: baseline.measures,
     groups: [...questions.keys()],
     reports: questions.map(() => false),
   };

@@ -4,26 +4,27 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type Bm25, buildBm25, DEFAULT_PARAMETERS } from "../../../src/retrieval/bm25/bm25.ts";
 import type { Passage } from "../../../src/text/passage.ts";
-import { divide, openMonitorSet } from "../../../src/training/run/measured-set.ts";
 import {
-  bestOf,
+  chosenOf,
   fallOf,
   gainOf,
   isBelow,
-  type MeasurementRecord,
-  measuresOf,
   takesTokenWeights,
-} from "../../../src/training/run/records.ts";
-import { type MonitorOutcome, outcomeOf, verdictOf } from "../../../src/training/run/verdict.ts";
+} from "../../../src/training/verdict/decision.ts";
+import { divide, openMonitorSet } from "../../../src/training/verdict/measured-set.ts";
+import { type MeasuredModel, measuresOf } from "../../../src/training/verdict/measurements.ts";
+import { outcomeOf, type RunOutcome, verdictOf } from "../../../src/training/verdict/verdict.ts";
 import { naiveScores } from "../../retrieval/bm25/naive.ts";
 import { assertNear } from "../../support/arrays.ts";
 
-const record = (step: number, reciprocalRanks: readonly number[]): MeasurementRecord => ({
+const record = (step: number, reciprocalRanks: readonly number[]): MeasuredModel => ({
   step,
+  kind: step === 0 ? "start" : "trained",
   reciprocalRanks,
   hybrid: { reciprocalRanks, weights: { lambda: 1, k1: 0.9, b: 0.4 } },
   reported: { reciprocalRanks, hybrid: reciprocalRanks },
 });
+const NO_BM25 = { reportedBaseline: {} };
 const all = (value: number, count = 20) => Array<number>(count).fill(value);
 
 test("measures are those of ranks", () => {
@@ -38,7 +39,7 @@ test("measures are those of ranks", () => {
 
 test("the best is the highest, and of equal ones the last", () => {
   const records = [record(0, all(0.5)), record(5, all(1)), record(10, all(1)), record(15, all(0))];
-  assert.is(bestOf(records).step, 10);
+  assert.is(chosenOf(records).step, 10);
 });
 
 const answered = (step: number, exactMatch: number, recall: number, f1: number) => ({
@@ -55,31 +56,41 @@ for (const [title, records, best] of [
   ],
   ["of equal retrieval, the higher F1", [answered(1, 1, 1, 0.4), answered(2, 1, 1, 0.3)], 1],
   ["of equal ones, the last", [answered(1, 1, 1, 0.3), answered(2, 1, 1, 0.3)], 2],
-  ["not the one before training", [answered(1, 0, 0, 0)], 1],
 ] as const)
   test(`where questions are answered: ${title}`, () =>
-    assert.is(bestOf([answered(0, 1, 1, 1), ...records]).step, best));
+    assert.is(chosenOf([answered(0, 0, 0, 0), ...records]).step, best));
+
+for (const [title, after, best] of [
+  ["answers fewer", answered(1, 0, 1, 1), 0],
+  ["answers as many and retrieves worse", answered(1, 1, 0.5, 1), 0],
+  ["is equal", answered(1, 1, 1, 1), 1],
+] as const)
+  test(`where questions are answered, a model that ${title} is compared with the given one`, () => {
+    const models = [answered(0, 1, 1, 1), after];
+    assert.is(chosenOf(models).step, best);
+    assert.is(outcomeOf(models, NO_BM25, true).step, best);
+  });
 
 test("a gain that may be chance does not replace the start", () => {
   // d: 8 of 20 gain 1/2, 6 lose 1/2: mean 0.05, sd 0.426, so 0.52 standard errors
   const mixed = [...all(1, 8), ...all(0, 6), ...all(0.5, 6)];
   const start = record(0, all(0.5));
   assertNear([gainOf(start, record(5, mixed))], [0.05 / (0.426 / Math.sqrt(20))], 0.01);
-  assert.is(bestOf([start, record(5, mixed)]).step, 0);
+  assert.is(chosenOf([start, record(5, mixed)]).step, 0);
   // 10 gain, 4 lose: 1.6 standard errors
   const clear = [...all(1, 10), ...all(0, 4), ...all(0.5, 6)];
-  assert.is(bestOf([start, record(5, mixed), record(10, clear)]).step, 10);
-  assert.is(bestOf([record(0, [0.5]), record(5, [1])]).step, 0, "one question proves nothing");
+  assert.is(chosenOf([start, record(5, mixed), record(10, clear)]).step, 10);
+  assert.is(chosenOf([record(0, [0.5]), record(5, [1])]).step, 0, "one question proves nothing");
 });
 
 test("the mean with the given weights needs no more than a gain", () => {
   const mixed = [...all(1, 8), ...all(0, 6), ...all(0.5, 6)]; // 0.52 standard errors
   const start = record(0, all(0.5));
-  const averaged = true;
-  assert.is(bestOf([start, { ...record(5, mixed), averaged }]).step, 5);
-  assert.is(bestOf([start, { ...record(5, all(0.5)), averaged }]).step, 0);
+  const kind = "mean";
+  assert.is(chosenOf([start, { ...record(5, mixed), kind }]).step, 5);
+  assert.is(chosenOf([start, { ...record(5, all(0.5)), kind }]).step, 0);
   const withHybrid = (...ranks: readonly number[]) =>
-    bestOf([start, { ...record(5, mixed), averaged, hybrid: record(5, ranks).hybrid }]).step;
+    chosenOf([start, { ...record(5, mixed), kind, hybrid: record(5, ranks).hybrid }]).step;
   assert.is(withHybrid(...all(0.5, 18), 0.4, 0.55), 5, "a loss of 0.4 standard errors");
   assert.is(withHybrid(...all(0.5, 16), ...all(0.4, 4)), 0, "2.2 standard errors");
 });
@@ -87,17 +98,17 @@ test("the mean with the given weights needs no more than a gain", () => {
 test("a model with which hybrid search is worse is not kept", () => {
   const start = record(0, all(0.5));
   const { hybrid } = record(10, [...all(0.5, 19), 0.4]);
-  assert.is(bestOf([start, record(5, all(0.8)), { ...record(10, all(1)), hybrid }]).step, 5);
+  assert.is(chosenOf([start, record(5, all(0.8)), { ...record(10, all(1)), hybrid }]).step, 5);
 });
 
 test("a model that was taken is the start of what follows", () => {
   const start = record(0, all(0.5));
-  const taken = { ...record(1, [...all(0.5, 18), 0.4, 0.4]), taken: true };
+  const taken = { ...record(1, [...all(0.5, 18), 0.4, 0.4]), kind: "token weights" } as const;
   const better = record(5, [...all(0.5, 18), 0.45, 0.45]); // 1.5 standard errors above
-  assert.is(bestOf([start, taken]).step, 1);
-  assert.is(bestOf([start, taken, better]).step, 5);
-  assert.is(outcomeOf([start, taken], { mrr: 0.6 }, false).taken, true);
-  assert.is(outcomeOf([start, taken, better], { mrr: 0.6 }, false).taken, undefined);
+  assert.is(chosenOf([start, taken]).step, 1);
+  assert.is(chosenOf([start, taken, better]).step, 5);
+  assert.is(outcomeOf([start, taken], NO_BM25, false).kept, "token weights");
+  assert.is(outcomeOf([start, taken, better], NO_BM25, false).kept, "trained");
 });
 
 test("a model that is clearly worse than the given one is not kept, even if it beats a taken one", () => {
@@ -106,11 +117,11 @@ test("a model that is clearly worse than the given one is not kept, even if it b
     ({ ...record(0, [...all(0, falls), ...all(1, 40 - falls)]) }).hybrid;
   const given = record(0, all(0.5, 40));
   const start = { ...given, hybrid: hybrid(0) };
-  const taken = { ...record(1, all(0.5, 40)), hybrid: hybrid(5), taken: true };
+  const taken = { ...record(1, all(0.5, 40)), hybrid: hybrid(5), kind: "token weights" } as const;
   const trained = { ...record(5, all(0.9, 40)), hybrid: hybrid(5) };
-  assert.is(bestOf([start, taken, trained]).step, 1);
+  assert.is(chosenOf([start, taken, trained]).step, 1);
   assert.is(
-    bestOf([start, { ...taken, hybrid: hybrid(3) }, { ...trained, hybrid: hybrid(3) }]).step,
+    chosenOf([start, { ...taken, hybrid: hybrid(3) }, { ...trained, hybrid: hybrid(3) }]).step,
     5,
   );
 });
@@ -144,8 +155,8 @@ test("a model that reads clearly worse is not kept, however well it retrieves", 
     reading: [...all(1, right), ...all(0, 20 - right)],
   });
   // 8 of 20 lost: 0.4 with a standard error of 0.11; 1 of 20: 0.05 with one of 0.05
-  assert.is(bestOf([reads(0, 0.5, 16), reads(5, 1, 8)]).step, 0);
-  assert.is(bestOf([reads(0, 0.5, 16), reads(5, 1, 15)]).step, 5);
+  assert.is(chosenOf([reads(0, 0.5, 16), reads(5, 1, 8)]).step, 0);
+  assert.is(chosenOf([reads(0, 0.5, 16), reads(5, 1, 15)]).step, 5);
 });
 
 test("the outcome is that of the model that was kept, by the examples that chose nothing", () => {
@@ -158,7 +169,11 @@ test("the outcome is that of the model that was kept, by the examples that chose
     withReported(5, 1, [1, 1, 0.5, 0.5]), // kept
     withReported(10, 0.2, all(1, 4)),
   ];
-  const { before, after, gain, bm25, step, questions } = outcomeOf(records, { mrr: 0.6 }, false);
+  const { before, after, gain, bm25, step, questions } = outcomeOf(
+    records,
+    { reportedBaseline: { mrr: 0.6 } },
+    false,
+  );
   assert.equal([before.mrr, after.mrr, bm25.mrr, step], [2.5 / 4, 3 / 4, 0.6, 5]);
   assert.is(questions, 4);
   // The gains are 0, 0.5, 0.5 and -0.5. Of 256 equally likely samples the mean of 1 is -0.5 and of
@@ -171,10 +186,10 @@ test("the outcome is that of the model that was kept, by the examples that chose
 test("where all examples chose the model, they report too, and the verdict says so", () => {
   const { reported: _, ...before } = record(0, all(0.5));
   const { reported: __, ...after } = record(5, all(1));
-  const monitor = outcomeOf([before, after], { "recall@1": 0.5 }, false);
-  assert.equal([monitor.step, monitor.questions, monitor.after.mrr], [5, 20, 1]);
+  const outcome = outcomeOf([before, after], { reportedBaseline: { "recall@1": 0.5 } }, false);
+  assert.equal([outcome.step, outcome.questions, outcome.after.mrr], [5, 20, 1]);
   assert.match(
-    verdictOf({ monitor, step: 5 }),
+    verdictOf({ outcome, step: 60 }),
     /^gain: R@1 0 → 20 of 20 held-out examples, which chose the model too, MRR \+50\.0 points/,
   );
 });
@@ -186,7 +201,7 @@ test("the outcome has hybrid search before and after, with the weights of the ke
     reported: { reciprocalRanks: all(rank), hybrid: all(both) },
   });
   const records = [withHybrid(0, 0.5, 0.5, 1), withHybrid(5, 1, 0.75, 2), withHybrid(9, 0.2, 1, 3)];
-  const { hybrid } = outcomeOf(records, { mrr: 0.6 }, false);
+  const { hybrid } = outcomeOf(records, { reportedBaseline: { mrr: 0.6 } }, false);
   assert.equal([hybrid.before.mrr, hybrid.after.mrr, hybrid.weights.lambda], [0.5, 0.75, 2]);
   assert.equal(hybrid.gain, { difference: 0.25, interval: [0.25, 0.25] });
 });
@@ -200,7 +215,11 @@ test("a clear loss of the examples that report gives the given model back", () =
     [0.6, 0.4],
     [0.4, 0.6],
   ] as const) {
-    const outcome = outcomeOf([reports(0, 0.5, 0.5, 0.5), reports(5, 1, alone, both)], {}, false);
+    const outcome = outcomeOf(
+      [reports(0, 0.5, 0.5, 0.5), reports(5, 1, alone, both)],
+      NO_BM25,
+      false,
+    );
     assert.is(outcome.step, 0);
     assert.equal(outcome.after, outcome.before);
     assert.equal(outcome.hybrid.after, outcome.hybrid.before);
@@ -212,7 +231,7 @@ test("a clear loss of the examples that report gives the given model back", () =
   const mixed = { ...reports(5, 1, 0.6, 0.5) };
   const within = [...all(0, 2), 1, ...all(0.5, 17)];
   const kept = { ...mixed, reported: { ...mixed.reported, hybrid: within } };
-  const outcome = outcomeOf([reports(0, 0.5, 0.5, 0.5), kept], {}, false);
+  const outcome = outcomeOf([reports(0, 0.5, 0.5, 0.5), kept], NO_BM25, false);
   assert.equal([outcome.step, outcome.refused], [5, undefined]);
 });
 
@@ -222,9 +241,9 @@ test("the outcome says what became of reading", () => {
     reading: right,
   });
   const records = [reads(0, [1, 0, 0]), reads(5, [1, 1, 0])];
-  assert.equal(outcomeOf(records, {}, true).reading, { before: 1, after: 2, questions: 3 });
-  assert.is(outcomeOf([record(0, all(1))], {}, false).reading, "unchanged");
-  assert.is(outcomeOf([record(0, all(1))], {}, true).reading, undefined);
+  assert.equal(outcomeOf(records, NO_BM25, true).reading, { before: 1, after: 2, questions: 3 });
+  assert.is(outcomeOf([record(0, all(1))], NO_BM25, false).reading, "unchanged");
+  assert.is(outcomeOf([record(0, all(1))], NO_BM25, true).reading, undefined);
 });
 
 test("a clear loss against another record is below it, and one that chance explains is not", () => {
@@ -289,9 +308,9 @@ test("questions about one passage prove as much as one", () => {
     const { reported, ...rest } = record(step, ranks);
     return { ...rest, groups, reported: { ...reported!, groups } };
   };
-  assert.is(bestOf([record(0, all(0.5)), record(5, one)]).step, 5);
-  assert.is(bestOf([grouped(0, all(0.5)), grouped(5, one)]).step, 0);
-  const { gain } = outcomeOf([grouped(0, all(0.5)), grouped(5, all(1))], {}, false);
+  assert.is(chosenOf([record(0, all(0.5)), record(5, one)]).step, 5);
+  assert.is(chosenOf([grouped(0, all(0.5)), grouped(5, one)]).step, 0);
+  const { gain } = outcomeOf([grouped(0, all(0.5)), grouped(5, all(1))], NO_BM25, false);
   assert.equal(gain.interval, [0.5, 0.5]);
 });
 
@@ -337,7 +356,7 @@ test("every second of many examples reports, and those about one passage are on 
 });
 
 const measures = (share: number) => ({ mrr: share, "recall@1": share });
-const monitor: MonitorOutcome = {
+const outcome: RunOutcome = {
   before: measures(25 / 200),
   after: measures(41 / 200),
   gain: { difference: 0.08, interval: [0.031, 0.1294] },
@@ -350,6 +369,7 @@ const monitor: MonitorOutcome = {
   },
   reading: "unchanged",
   step: 60,
+  kept: "trained",
   questions: 200,
   choseToo: false,
 };
@@ -358,21 +378,21 @@ const FOUND =
   "hybrid 60 → 70, +5.0 (−0.4 to +10.0); BM25 50; reading unchanged";
 
 test("the verdict has the examples with the right passage first, and the interval of the gain", () => {
-  assert.is(verdictOf({ monitor, step: 90 }), `gain: ${FOUND}`);
+  assert.is(verdictOf({ outcome, step: 90 }), `gain: ${FOUND}`);
   assert.is(
-    verdictOf({ monitor: { ...monitor, step: 1, taken: true }, step: 90 }),
+    verdictOf({ outcome: { ...outcome, step: 1, kept: "token weights" }, step: 90 }),
     `no gain from training, token weights counted: ${FOUND}`,
   );
   const reading = { before: 30, after: 29, questions: 60 };
   assert.match(
-    verdictOf({ monitor: { ...monitor, reading }, step: 90 }),
+    verdictOf({ outcome: { ...outcome, reading }, step: 90 }),
     /; right answers from the right passage 30 → 29 of 60$/,
   );
 });
 
 test("the verdict is a gain only beyond chance", () => {
   const within = (low: number, high: number): string =>
-    verdictOf({ monitor: { ...monitor, gain: { difference: 0, interval: [low, high] } }, step: 9 });
+    verdictOf({ outcome: { ...outcome, gain: { difference: 0, interval: [low, high] } }, step: 9 });
   assert.match(within(-0.01, 0.2), /^no clear gain: /);
   assert.match(within(0, 0.2), /^no clear gain: /);
   assert.match(within(0.01, 0.2), /^gain: /);
@@ -381,8 +401,8 @@ test("the verdict is a gain only beyond chance", () => {
 test("the verdict says if hybrid search alone gains beyond chance", () => {
   const of = (model: number, hybrid: number): string => {
     const gain = (low: number) => ({ difference: 0.02, interval: [low, 0.05] }) as const;
-    const both = { gain: gain(model), hybrid: { ...monitor.hybrid, gain: gain(hybrid) } };
-    return verdictOf({ monitor: { ...monitor, ...both }, step: 90 });
+    const both = { gain: gain(model), hybrid: { ...outcome.hybrid, gain: gain(hybrid) } };
+    return verdictOf({ outcome: { ...outcome, ...both }, step: 90 });
   };
   assert.match(of(-0.003, 0.003), /^gain in hybrid search: /);
   assert.match(of(0.003, 0.003), /^gain: /);
@@ -392,34 +412,67 @@ test("the verdict says if hybrid search alone gains beyond chance", () => {
 test("the verdict says what was refused, and why", () => {
   const refused = {
     step: 60,
+    kind: "trained",
     gain: { difference: 0.01, interval: [-0.02, 0.04] },
     hybrid: { difference: -0.059, interval: [-0.121, -0.013] },
   } as const;
-  const unchanged = { ...monitor, step: 0, refused };
+  const unchanged = { ...outcome, step: 0, refused };
   assert.is(
-    verdictOf({ monitor: unchanged, step: 90 }),
+    verdictOf({ outcome: unchanged, step: 90 }),
     "no gain, model unchanged: R@1 25 of 200 held-out examples; step 60 refused: " +
       "MRR +1.0 points (95 % interval −2.0 to +4.0), hybrid −5.9 (−12.1 to −1.3)",
   );
-  const counted = { ...unchanged, refused: { ...refused, step: 1, taken: true } };
-  assert.match(verdictOf({ monitor: counted, step: 90 }), /; token weights refused: MRR \+1\.0/);
+  const counted = {
+    ...unchanged,
+    refused: { ...refused, step: 1, kind: "token weights" },
+  } as const;
+  assert.match(verdictOf({ outcome: counted, step: 90 }), /; token weights refused: MRR \+1\.0/);
 });
 
 test("the verdict says when the examples are too easy to show a gain", () => {
-  const easy = { ...monitor, before: measures(0.96) };
+  const easy = { ...outcome, before: measures(0.96) };
   assert.match(
-    verdictOf({ monitor: easy, step: 90 }),
+    verdictOf({ outcome: easy, step: 90 }),
     /; 192 were first before, so these examples can show hardly any gain$/,
   );
 });
 
+test("the verdict on dev questions begins with their answers", () => {
+  const right = (count: number) => [...all(1, count), ...all(0, 20 - count)];
+  const asked = (step: number, answers: number, found: number) => ({
+    ...record(step, right(found)),
+    reported: undefined,
+    exactMatch: right(answers),
+    f1: right(answers),
+  });
+  const dev = (...models: MeasuredModel[]) =>
+    verdictOf({
+      outcome: outcomeOf(models, { reportedBaseline: { "recall@1": 0.25 } }, true),
+      step: 50,
+    });
+  assert.match(
+    dev(asked(0, 2, 5), asked(50, 12, 5)),
+    /^gain: R@1 5 → 5 of 20 dev questions, which chose the model too, MRR \+0\.0 points .*; hybrid 5 → 5, .*; BM25 5; exact match 2 → 12, \+50\.0 \(/,
+  );
+  assert.match(dev(asked(0, 2, 5), asked(50, 2, 15)), /^gain in retrieval: /);
+  assert.match(
+    dev(asked(0, 2, 5), asked(50, 1, 15)),
+    /^no gain, model unchanged: R@1 5 of 20 dev questions/,
+  );
+});
+
+test("the verdict says when the steps were too few", () => {
+  assert.match(verdictOf({ outcome, step: 28 }), /; 28 steps are too few to show a gain$/);
+  assert.not.match(verdictOf({ outcome, step: 50 }), /too few/);
+});
+
 test("the verdict without a gain, and without held-out examples", () => {
   assert.is(
-    verdictOf({ monitor: { ...monitor, step: 0 }, step: 90 }),
+    verdictOf({ outcome: { ...outcome, step: 0 }, step: 90 }),
     "no gain, model unchanged: R@1 25 of 200 held-out examples",
   );
   assert.match(
-    verdictOf({ monitor: { ...monitor, step: 0 }, step: 0 }),
+    verdictOf({ outcome: { ...outcome, step: 0 }, step: 0 }),
     /^no time was left to train, model unchanged/,
   );
   assert.match(verdictOf({ step: 90 }), /^no verdict: too few examples/);

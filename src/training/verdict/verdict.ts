@@ -1,0 +1,203 @@
+/**
+ * What a run brought, before and after, with intervals, and a line in words. The line is the same
+ * in the report, the card, the record and the terminal.
+ */
+
+import type { Measures } from "../../evaluation/measures.ts";
+import type { HybridWeights } from "../../model/config.ts";
+import { MIN_STEPS } from "../options/run-options.ts";
+import {
+  decide,
+  type Gain,
+  pairedGain,
+  type RefusedModel,
+  reportedGains,
+  reportedRanks,
+} from "./decision.ts";
+import type { MeasuredSet } from "./measured-set.ts";
+import { type MeasuredModel, type ModelKind, measuresOf } from "./measurements.ts";
+
+/** Right answers from the relevant passage, among `questions`. */
+export interface ReadingOutcome {
+  /** Right answers of the given model. */
+  readonly before: number;
+  /** Right answers of the saved model. */
+  readonly after: number;
+  /** Number of examples with answers that were read. */
+  readonly questions: number;
+}
+
+/**
+ * What a run brought: by dev questions, which chose the model; or by the held-out examples that
+ * chose nothing; or, of few examples, by all.
+ */
+export interface RunOutcome {
+  /** The measures before the run. With dev questions also those of answers. */
+  readonly before: Measures;
+  /** Of the saved model, which is that of `step`. */
+  readonly after: Measures;
+  /** Of the mean reciprocal rank, from before to after. */
+  readonly gain: Gain;
+  /** Of exact match. Undefined for held-out examples, which are not answered. */
+  readonly answers?: Gain | undefined;
+  /** BM25 on the same questions and passages. */
+  readonly bm25: Measures;
+  /** Hybrid search, with the weights that the questions that choose chose. */
+  readonly hybrid: {
+    readonly before: Measures;
+    readonly after: Measures;
+    readonly gain: Gain;
+    readonly weights: HybridWeights;
+  };
+  /**
+   * What reads, measured on all held-out examples with answers. `unchanged` if the run trains none
+   * of it. Undefined if no example has an answer.
+   */
+  readonly reading?: ReadingOutcome | "unchanged" | undefined;
+  /** The step whose weights are kept. */
+  readonly step: number;
+  /** What the saved model is. */
+  readonly kept: ModelKind;
+  /** Number of questions. */
+  readonly questions: number;
+  /** Whether they chose the model too. Then the gain is a little too high. */
+  readonly choseToo: boolean;
+  /**
+   * What was chosen, and refused by these examples: the 95 % interval of the model alone, or of
+   * hybrid search, lies below 0. The given model is kept in its place.
+   */
+  readonly refused?: RefusedModel | undefined;
+}
+
+/**
+ * The outcome of the model that is kept: see `decide`.
+ *
+ * @param models at least the given one, which is the first
+ * @param changesReading whether the run trains what reads
+ */
+export function outcomeOf(
+  models: readonly MeasuredModel[],
+  { reportedBaseline }: Pick<MeasuredSet, "reportedBaseline">,
+  changesReading: boolean,
+): RunOutcome {
+  const [start] = models as [MeasuredModel];
+  const { kept, refused } = decide(models);
+  const { alone, hybrid } = reportedGains(start, kept);
+  const [before, after] = [start, kept].map(reportedMeasures) as [Reported, Reported];
+  const reading = changesReading ? readingOf(start, kept) : "unchanged";
+  return {
+    before: before.alone,
+    after: after.alone,
+    gain: alone,
+    ...(start.exactMatch && { answers: pairedGain(start.exactMatch, kept.exactMatch!) }),
+    bm25: reportedBaseline,
+    hybrid: {
+      before: before.hybrid,
+      after: after.hybrid,
+      gain: hybrid,
+      weights: kept.hybrid.weights,
+    },
+    ...(reading && { reading }),
+    step: kept.step,
+    kept: kept.kind,
+    questions: reportedRanks(start).reciprocalRanks.length,
+    choseToo: start.reported === undefined,
+    ...(refused && { refused }),
+  };
+}
+
+interface Reported {
+  readonly alone: Measures;
+  readonly hybrid: Measures;
+}
+
+function reportedMeasures(model: MeasuredModel): Reported {
+  const { reciprocalRanks, hybrid } = reportedRanks(model);
+  const { exactMatch, f1 } = model;
+  return {
+    alone: measuresOf({ reciprocalRanks, exactMatch, f1 }),
+    hybrid: measuresOf({ reciprocalRanks: hybrid }),
+  };
+}
+
+function readingOf(
+  { reading: before }: MeasuredModel,
+  { reading: after }: MeasuredModel,
+): ReadingOutcome | undefined {
+  if (!before || !after) return undefined;
+  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+  return { before: sum(before), after: sum(after), questions: before.length };
+}
+
+/** A share of R@1 from which on a gain can hardly be seen. */
+const SATURATED = 0.95;
+
+/**
+ * What a run brought, in a line: `gain: R@1 25 → 41 of 100 held-out examples, MRR +9.0 points (95 %
+ * interval +3.1 to +15.2)`, with answers, hybrid search, BM25 and reading beside it. `gain in
+ * hybrid search` if only its interval lies above 0, `no clear gain` if none does; or that the
+ * original model was kept, and what was refused.
+ */
+export function verdictOf({
+  outcome,
+  step: trained,
+}: {
+  readonly outcome?: RunOutcome | undefined;
+  readonly step: number;
+}): string {
+  if (!outcome)
+    return "no verdict: too few examples to hold some out; compare with reatt benchmark";
+  const { before, after, gain, hybrid, bm25, step, kept, refused } = outcome;
+  const found = (measures: Measures): number =>
+    Math.round(measures["recall@1"]! * outcome.questions);
+  const of = `of ${outcome.questions} ${questionsText(outcome)}`;
+  const limits = limitsText(outcome, found(before), trained);
+  if (step === 0) {
+    const reason = trained === 0 ? "no time was left to train" : "no gain";
+    const unchanged = `${reason}, model unchanged: R@1 ${found(before)} ${of}`;
+    return `${unchanged}${refused ? refusalText(refused) : ""}${limits}`;
+  }
+  const word =
+    kept === "token weights" ? "no gain from training, token weights counted" : wordFor(outcome);
+  const change = `R@1 ${found(before)} → ${found(after)} ${of}, MRR ${points(gain, "points", "95 % interval ")}`;
+  const both = `hybrid ${found(hybrid.before)} → ${found(hybrid.after)}, ${points(hybrid.gain)}`;
+  return `${word}: ${change}; ${both}; BM25 ${found(bm25)}; ${readingText(outcome)}${limits}`;
+}
+
+const questionsText = ({ answers, choseToo }: RunOutcome): string =>
+  `${answers ? "dev questions" : "held-out examples"}${choseToo ? ", which chose the model too" : ""}`;
+
+/** What the figures cannot show. */
+const limitsText = ({ before }: RunOutcome, found: number, steps: number): string =>
+  (before["recall@1"]! >= SATURATED
+    ? `; ${found} were first before, so these examples can show hardly any gain`
+    : "") + (steps > 0 && steps < MIN_STEPS ? `; ${steps} steps are too few to show a gain` : "");
+
+const refusalText = ({ step, kind, gain, hybrid }: RefusedModel): string =>
+  `; ${kind === "token weights" ? kind : `step ${step}`} refused: MRR ` +
+  `${points(gain, "points", "95 % interval ")}, hybrid ${points(hybrid)}`;
+
+/** Names the first gain beyond chance. A clear loss is not kept: see `RefusedModel`. */
+function wordFor({ answers, gain, hybrid }: RunOutcome): string {
+  const isClear = ({ interval: [low] }: Gain): boolean => low > 0;
+  if (isClear(answers ?? gain)) return "gain";
+  if (isClear(gain)) return "gain in retrieval";
+  return isClear(hybrid.gain) ? "gain in hybrid search" : "no clear gain";
+}
+
+/** `+4.1 (−0.3 to +8.5)`, in points. */
+const points = ({ difference, interval }: Gain, unit = "", what = ""): string =>
+  `${[signed(difference), unit].join(" ").trim()} (${what}${interval.map(signed).join(" to ")})`;
+
+const signed = (share: number): string =>
+  `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(1)}`;
+
+function readingText({ reading, answers, questions, before, after }: RunOutcome): string {
+  if (answers) {
+    const right = ({ exactMatch }: Measures): number => Math.round(exactMatch! * questions);
+    return `exact match ${right(before)} → ${right(after)}, ${points(answers)}`;
+  }
+  if (reading === undefined) return "reading not measured";
+  if (reading === "unchanged") return "reading unchanged";
+  return `right answers from the right passage ${reading.before} → ${reading.after} of ${reading.questions}`;
+}
