@@ -80,8 +80,12 @@ const LEARNED_SCALARS = ["head_weights", "log_scale"];
 
 const LOSS_TOLERANCE = 1e-6;
 const GRADIENT_TOLERANCE = 1e-5; // of the largest value of a gradient; measured below 3e-6
-/** Of the learned scalars: terms around 16 cancel to 0.02. Measured below 7e-5. */
-const SCALAR_TOLERANCE = 2e-4;
+/**
+ * Of the learned scalars: terms around 16, each with a rounding error of 1e-6 in float32, cancel to
+ * 0.02, so an error is 5e-5 of the sum. How the processor adds decides how many count: measured
+ * below 7e-5 with AVX-512, 2.3e-4 with AVX2 alone.
+ */
+const SCALAR_TOLERANCE = 5e-4;
 const NORM_TOLERANCE = 1e-4; // the reference sums squares in float32, with an error of 8e-5
 
 /** Fails if losses or gradients differ from the reference. */

@@ -112,7 +112,7 @@ test("with a source of one's own it is resumed with the source, and refused with
   const resumed = await finish(adapt({ out: own.out, resume: true, sources: own.sources }));
   assert.ok(resumed.training!.finished);
   const whole = await finish(adapt({ ...own, out: at("own whole") }));
-  assert.equal(resumed.training!.monitor, whole.training!.monitor);
+  assert.equal(resumed.training!.outcome, whole.training!.outcome);
   assert.ok(modelBytes(own.out).equals(modelBytes(at("own whole"))));
 });
 
