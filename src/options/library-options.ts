@@ -232,7 +232,7 @@ export const LANGUAGE = {
 
 /** How BM25 and the model are combined. */
 export const HYBRID_OPTIONS = {
-  /** The weight of the model's retrieval score: 0 or more. `tuneLambda` finds it. */
+  /** The weight of the model's retrieval score: 0 or more; `reatt benchmark --tune` finds it. */
   lambda: option(number({ from: 0 }), {
     help: "rank by BM25 / terms of the question + X x retrieval score; reatt benchmark DIR --tune finds X",
     group: HYBRID,

@@ -1,6 +1,7 @@
 /** Measures the current model during a run, and saves it if it is the best. */
 
 import { exactMatch, f1 } from "../../evaluation/answers.ts";
+import { robustLambda } from "../../evaluation/tune-lambda.ts";
 import { reporting } from "../../io/progress.ts";
 import { TOKEN_WEIGHTS } from "../../model/parameter-names.ts";
 import type { ReAtt } from "../../reatt.ts";
@@ -10,7 +11,6 @@ import {
   type HybridScores,
   hybridScores,
   MIN_CANDIDATES,
-  robustLambda,
 } from "../../retrieval/hybrid.ts";
 import type { Ranking } from "../../retrieval/scoring/top-k.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
