@@ -178,11 +178,20 @@ export type Resolved<Table extends OptionTable> = Required<Table, UndefinedName<
   readonly [Name in keyof Pick<Table, UndefinedName<Table>>]?: z.output<Table[Name]> | undefined;
 };
 
-/** The values of the options of a table, among others. */
-export const valuesOf = <Table extends OptionTable>(
+/** The options of a table but some. */
+export const without = <Table extends OptionTable, Name extends keyof Table & string>(
   table: Table,
-  values: Resolved<Table>,
-): Resolved<Table> =>
+  ...names: readonly Name[]
+): Omit<Table, Name> =>
   Object.fromEntries(
-    Object.keys(table).map((name) => [name, values[name as keyof typeof values]]),
-  ) as Resolved<Table>;
+    Object.entries(table).filter(([name]) => !names.includes(name as Name)),
+  ) as Omit<Table, Name>;
+
+/** The values of the options of a table, among others. */
+export const valuesOf = <Table extends OptionTable, Values extends object>(
+  table: Table,
+  values: Values,
+): Pick<Values, keyof Values & keyof Table> =>
+  Object.fromEntries(
+    Object.keys(table).map((name) => [name, values[name as keyof Values]]),
+  ) as Pick<Values, keyof Values & keyof Table>;

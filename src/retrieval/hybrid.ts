@@ -13,8 +13,8 @@
 
 import { InputError } from "../io/errors.ts";
 import type { HybridWeights } from "../model/config.ts";
-import type { HYBRID_OPTIONS } from "../options/library-options.ts";
 import type { Given } from "../options/option.ts";
+import type { HYBRID_OPTIONS } from "../options/search-request.ts";
 import type { GivenParameters } from "./bm25/bm25.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./lexical-index.ts";
 import { type Ranking, ranked } from "./scoring/top-k.ts";

@@ -6,6 +6,7 @@
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import type { OptionTable } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import type { Assistant, ToolName } from "./options.ts";
 import { deadline } from "./service/deadline.ts";
@@ -69,20 +70,42 @@ const ANSWERED = z.object({
   passages: z.array(z.object({ ...PASSAGE, score: PASSAGE.score.optional() })),
 });
 
-/** Of the options of a search, those that an assistant can judge. */
+/** The tools that take an option of a request over HTTP: an assistant can judge few of them. */
+export const TAKEN_BY = {
+  question: ["search", "answer"],
+  topK: ["search", "answer"],
+  where: ["search", "answer"],
+  minScore: ["search"],
+  granularity: ["search"],
+  minimumConfidence: ["answer"],
+  id: [],
+  hybrid: [],
+  explain: [],
+  readTopK: [],
+  reader: [],
+  maxAnswerTokens: [],
+  extractive: [],
+} as const satisfies Readonly<Record<keyof typeof ANSWER_REQUEST, readonly ToolName[]>>;
+
+type TakenBy<Tool extends ToolName> = {
+  [Name in keyof typeof TAKEN_BY]: Tool extends (typeof TAKEN_BY)[Name][number] ? Name : never;
+}[keyof typeof TAKEN_BY];
+
+/** The options of a request that a tool takes. */
+function inputOf<Table extends OptionTable, Tool extends ToolName>(
+  table: Table,
+  tool: Tool,
+): Pick<Table, keyof Table & TakenBy<Tool>> {
+  const takers: Readonly<Record<string, readonly ToolName[] | undefined>> = TAKEN_BY;
+  const entries = Object.entries(table).filter(([name]) => takers[name]?.includes(tool));
+  return Object.fromEntries(entries) as Pick<Table, keyof Table & TakenBy<Tool>>;
+}
+
 const SEARCH_INPUT = {
-  question: RETRIEVE_REQUEST.question,
+  ...inputOf(RETRIEVE_REQUEST, "search"),
   topK: RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K),
-  where: RETRIEVE_REQUEST.where,
-  minScore: RETRIEVE_REQUEST.minScore,
-  granularity: RETRIEVE_REQUEST.granularity,
 };
-const ANSWER_INPUT = {
-  question: ANSWER_REQUEST.question,
-  topK: ANSWER_REQUEST.topK,
-  where: ANSWER_REQUEST.where,
-  minimumConfidence: ANSWER_REQUEST.minimumConfidence,
-};
+const ANSWER_INPUT = inputOf(ANSWER_REQUEST, "answer");
 
 /** A server for one connection, or for one request over HTTP. */
 export function createMcpServer(options: McpOptions): McpServer {

@@ -1,8 +1,8 @@
 /** `reatt retrieve`: the best passages for questions. */
 
 import type { InputError } from "../../io/errors.ts";
-import { PASSAGES_RETRIEVED, RANK_OPTIONS } from "../../options/library-options.ts";
 import { flag, option, path } from "../../options/option.ts";
+import { PASSAGES_RETRIEVED, RANK_OPTIONS } from "../../options/search-request.ts";
 import type { Hit } from "../../reatt.ts";
 import { documentOf } from "../../retrieval/documents.ts";
 import type { Granularity } from "../../retrieval/rank.ts";

@@ -1,7 +1,15 @@
 /** How commands open an index to search it: the engine and its options. */
 
 import { FAISS_OPTIONS, OPEN_OPTIONS } from "../../options/library-options.ts";
-import { choice, infoOf, option, optionally, type Resolved } from "../../options/option.ts";
+import {
+  choice,
+  infoOf,
+  option,
+  optionally,
+  type Resolved,
+  valuesOf,
+  without,
+} from "../../options/option.ts";
 import type { ReAtt } from "../../reatt.ts";
 import type { Engine } from "../../retrieval/open-engine.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
@@ -10,8 +18,14 @@ import { UsageError } from "./usage-error.ts";
 
 const { group } = infoOf(OPEN_OPTIONS.preset) as { readonly group: string };
 
+/** The options of opening an index that have a flag as they are. */
+const OPENED = without(
+  OPEN_OPTIONS,
+  ...(["engine", "candidates", "memoryLimit", "threads", "linkBase"] as const),
+);
+
 export const ENGINE_OPTIONS = {
-  preset: OPEN_OPTIONS.preset,
+  ...OPENED,
   engine: option(choice("onnxruntime", "faiss").default("onnxruntime"), {
     help: "faiss needs the package faiss-node",
     group,
@@ -36,7 +50,7 @@ export async function openToSearch(
   let progress: Progress | undefined;
   return model
     .openIndex(directory, {
-      preset: values.preset,
+      ...valuesOf(OPENED, values),
       engine,
       linkBase: values.linkBase,
       onProgress: ({ tokens, total }) => {

@@ -43,7 +43,8 @@ export const indexCommand = defineCommand({
   async run(given, signal) {
     const { model: folder, corpus: source, out: directory, store, part, ...others } = given;
     const [choices, values] = splitChoices(others);
-    if (store !== undefined) return importToStore(given, choices, signal);
+    const place = { model: folder, corpus: source, out: directory, part };
+    if (store !== undefined) return importToStore({ ...values, ...place }, choices, signal);
     if (part !== undefined) throw new UsageError("--part is for --store; a folder has --shard");
     if (values.bits !== undefined && values.bits !== 32 && values.shard !== undefined)
       throw new UsageError("--bits with --shard: the shards are compressed when they are merged");

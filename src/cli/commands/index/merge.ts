@@ -16,15 +16,13 @@ export const mergeCommand = defineCommand({
   },
   operands: { placeholder: "SHARD...", help: "folders of all shards, in any order" },
   example: "reatt index merge --out index shard-1 shard-2",
-  async run({ out: directory, bits, replace, wait }, signal, shards) {
+  async run({ out: directory, ...options }, signal, shards) {
     if (shards.length === 0) throw new UsageError("which shards?");
     const infos = await Promise.all(shards.map(indexInfo));
     const progress = startBuildProgress(infos.reduce((sum, { passages }) => sum + passages, 0));
     await mergeShards(shards, {
+      ...options,
       directory,
-      bits,
-      replace,
-      wait,
       signal,
       onProgress: progress.report,
     }).finally(progress.stop);

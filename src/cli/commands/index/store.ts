@@ -23,7 +23,7 @@ export async function importToStore(
   choices: Partial<Resolved<typeof DOCUMENT_OPTIONS>>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { bits, replace, shard, keepRatio, keepStates, linkBase, maxPassageTokens } = others;
+  const { replace, shard, maxPassageTokens } = others;
   if (shard !== undefined) throw new UsageError("--shard is for a folder; --store has --part");
   if (part !== undefined && replace) throw new UsageError("--replace with --part: parts share it");
   await using model = await loadModel(folder, signal);
@@ -41,14 +41,9 @@ export async function importToStore(
   const progress = startBuildProgress(part ? Math.ceil(total / part.count) : total);
   await using index = await model
     .index(readPassages(corpus.file, signal), {
+      ...others,
       directory,
-      bits,
-      replace,
       shard: part,
-      keepRatio,
-      keepStates,
-      linkBase,
-      maxPassageTokens,
       signal,
       onProgress: progress.report,
     })
