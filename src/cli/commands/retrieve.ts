@@ -1,7 +1,7 @@
 /** `reatt retrieve`: the best passages for questions. */
 
 import type { InputError } from "../../io/errors.ts";
-import { flag, option, path } from "../../options/option.ts";
+import { flag, option, own, path } from "../../options/option.ts";
 import { PASSAGES_RETRIEVED, RANK_OPTIONS } from "../../options/search-request.ts";
 import type { Hit } from "../../reatt.ts";
 import { documentOf } from "../../retrieval/documents.ts";
@@ -34,9 +34,12 @@ interface Result {
 
 /** What is printed in place of excerpts. */
 const FORMATS = {
-  files: option(flag().default(false), { help: "print the paths of the documents, one a line" }),
-  csv: option(flag().default(false), { help: "print comma-separated values" }),
-  md: option(flag().default(false), { help: "print Markdown with whole passages" }),
+  files: option(flag().default(false), {
+    help: "print the paths of the documents, one a line",
+    own: true,
+  }),
+  csv: option(flag().default(false), { help: "print comma-separated values", own: true }),
+  md: option(flag().default(false), { help: "print Markdown with whole passages", own: true }),
 };
 
 export const retrieveCommand = defineCommand({
@@ -47,8 +50,9 @@ export const retrieveCommand = defineCommand({
     run: option(path().optional(), {
       help: "write a TREC run file, with raw scores; nothing is printed without a format",
       placeholder: "FILE.trec",
+      own: true,
     }),
-    ownPassages: OWN_PASSAGES,
+    ownPassages: own(OWN_PASSAGES),
   },
   operands: QUESTION,
   example: 'reatt retrieve "Where is Normandy?" --index index --top-k 5',

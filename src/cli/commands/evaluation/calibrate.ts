@@ -50,15 +50,18 @@ const OPTIONS = {
       'questions that the model was not trained on: {"id","question","answers"}; "answers": [] ' +
       "for questions that the documents do not answer",
     placeholder: "FILE.jsonl",
+    own: true,
   }),
   out: option(path().optional(), {
     help: "folder for the calibrated model; the folder of the model itself is changed in place",
     placeholder: "DIR",
     defaultText: "print only",
+    own: true,
   }),
   threshold: option(number({ from: 0, to: 1 }).optional(), {
     help: "store this confidence too: the model then gives no answer below it",
     defaultText: "with unanswerable questions, what loses 5 % of the right answers; else none",
+    own: true,
   }),
   json: JSON_OBJECT,
   ...READING,

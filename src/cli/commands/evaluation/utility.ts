@@ -21,6 +21,7 @@ export const evaluateUtilityCommand = defineCommand({
     data: option(text(), {
       help: 'questions, one a line: {"id","question","answers"}',
       placeholder: "FILE.jsonl",
+      own: true,
     }),
     json: JSON_OBJECT,
     ...READING,

@@ -1,5 +1,6 @@
 /** `reatt index`: builds an index of a corpus. */
 
+import { spoolPassages } from "../../../documents/passage-spool.ts";
 import { formatBytes } from "../../../io/format-bytes.ts";
 import { DOCUMENT_OPTIONS, splitChoices } from "../../../options/document-options.ts";
 import { DIRECTORY, INDEX_OPTIONS, PART, WRITE_OPTIONS } from "../../../options/library-options.ts";
@@ -39,12 +40,14 @@ export const indexCommand = defineCommand({
       parse: (given) => parseShard(given, process.env, "--part"),
     }),
   },
+  library: { spoolPassages },
   example: "reatt index --corpus docs --out index",
-  async run(given, signal) {
+  async run(given, signal, _, { spoolPassages }) {
     const { model: folder, corpus: source, out: directory, store, part, ...others } = given;
     const [choices, values] = splitChoices(others);
     const place = { model: folder, corpus: source, out: directory, part };
-    if (store !== undefined) return importToStore({ ...values, ...place }, choices, signal);
+    if (store !== undefined)
+      return importToStore({ ...values, ...place }, choices, signal, spoolPassages);
     if (part !== undefined) throw new UsageError("--part is for --store; a folder has --shard");
     if (values.bits !== undefined && values.bits !== 32 && values.shard !== undefined)
       throw new UsageError("--bits with --shard: the shards are compressed when they are merged");
@@ -55,7 +58,7 @@ export const indexCommand = defineCommand({
     const { maxPassageTokens } = values;
     const contents = values.shard ? undefined : await contentsOf(source, directory, signal);
     const reading = { ...choices, maxPassageTokens, tokenizer, signal };
-    await using corpus = await openCorpus(source, reading);
+    await using corpus = await openCorpus(spoolPassages, source, reading);
     // Reads the whole corpus first: a bad line at its end must not end the command after hours.
     const forecast = await model.forecast(readPassages(corpus.file, signal), options);
     process.stderr.write(describe(forecast));

@@ -1,5 +1,6 @@
 /** `reatt index --store`: imports a corpus, or a part of it, into a collection of a store. */
 
+import type { spoolPassages } from "../../../documents/passage-spool.ts";
 import type { DOCUMENT_OPTIONS } from "../../../options/document-options.ts";
 import type { INDEX_OPTIONS, WRITE_OPTIONS } from "../../../options/library-options.ts";
 import type { Resolved } from "../../../options/option.ts";
@@ -17,18 +18,22 @@ type Values = Resolved<typeof INDEX_OPTIONS & typeof WRITE_OPTIONS> & {
   readonly part?: Resolved<typeof INDEX_OPTIONS>["shard"];
 };
 
-/** @param choices how documents are read */
+/**
+ * @param choices how documents are read
+ * @param open that of the library
+ */
 export async function importToStore(
   { model: folder, corpus: source, out: directory, part, ...others }: Values,
   choices: Partial<Resolved<typeof DOCUMENT_OPTIONS>>,
   signal: AbortSignal,
+  open: typeof spoolPassages,
 ): Promise<void> {
   const { replace, shard, maxPassageTokens } = others;
   if (shard !== undefined) throw new UsageError("--shard is for a folder; --store has --part");
   if (part !== undefined && replace) throw new UsageError("--replace with --part: parts share it");
   await using model = await loadModel(folder, signal);
   const { tokenizer } = model;
-  await using corpus = await openCorpus(source, {
+  await using corpus = await openCorpus(open, source, {
     ...choices,
     maxPassageTokens,
     tokenizer,

@@ -3,26 +3,24 @@
 import {
   PHRASE_TRAINING_OPTIONS,
   type PhraseTrainingEvent,
+  type PhraseTrainingResult,
   trainPhrases,
 } from "../../../training/phrases/train-phrases.ts";
 import { defineCommand } from "../../line/command.ts";
 import { type Progress, startProgress } from "../../output/progress.ts";
 import { JSON_LINES } from "../../shared/file-options.ts";
-import { printEvents } from "./training-events.ts";
+import { printRun } from "./training-events.ts";
 
 export const trainPhrasesCommand = defineCommand({
   options: { ...PHRASE_TRAINING_OPTIONS, json: JSON_LINES },
   example: "reatt train phrases --index index --data train.jsonl --out runs/phrases",
-  async run({ json, ...options }, signal) {
-    const events = trainPhrases({ ...options, signal });
-    const result = await (json ? printEvents(events) : showEvents(events));
-    const { folder, questions, examples } = result;
-    const summary = json
-      ? JSON.stringify({ type: "result", ...result })
-      : `Trained on ${questions} questions, ${examples} with their passage: ${folder}`;
-    process.stdout.write(`${summary}\n`);
-  },
+  library: { trainPhrases },
+  run: ({ json, ...options }, signal, _, { trainPhrases }) =>
+    printRun(trainPhrases({ ...options, signal }), json, showEvents, summaryOf),
 });
+
+const summaryOf = ({ folder, questions, examples }: PhraseTrainingResult): string =>
+  `Trained on ${questions} questions, ${examples} with their passage: ${folder}`;
 
 /** Shows a progress bar for each stage and one for all steps. */
 async function showEvents<Result>(
