@@ -187,15 +187,6 @@ export type Resolved<Table extends OptionTable> = Required<Table, UndefinedName<
   readonly [Name in keyof Pick<Table, UndefinedName<Table>>]?: z.output<Table[Name]> | undefined;
 };
 
-/** The options of a table but some. */
-export const without = <Table extends OptionTable, Name extends keyof Table & string>(
-  table: Table,
-  ...names: readonly Name[]
-): Omit<Table, Name> =>
-  Object.fromEntries(
-    Object.entries(table).filter(([name]) => !names.includes(name as Name)),
-  ) as Omit<Table, Name>;
-
 /** The values of the options of a table, among others. */
 export const valuesOf = <Table extends OptionTable, Values extends object>(
   table: Table,

@@ -1,8 +1,8 @@
 /**
  * The options of a search and of an answer. The library's methods, the flags of the commands, the
- * bodies of HTTP requests (`server/service/requests.ts`) and the tools for assistants
- * (`server/mcp.ts`) are made from these tables. An option is named here and in the code that uses
- * it; `test/server/service/requests.test.ts` fails until HTTP and the tools take or hide it.
+ * bodies of HTTP requests and the tools for assistants are made from these tables. An option is
+ * named here and in the code that uses it; a test fails until `server/service/requests.ts` says
+ * what clients and assistants may give of it.
  */
 
 import { z } from "zod";

@@ -6,7 +6,6 @@
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { OptionTable } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import type { Assistant, ToolName } from "./options.ts";
 import { deadline } from "./service/deadline.ts";
@@ -14,6 +13,7 @@ import type { ReportError } from "./service/report-error.ts";
 import {
   ANSWER_REQUEST,
   GET_REQUEST,
+  inputOf,
   MULTI_GET_REQUEST,
   RETRIEVE_REQUEST,
 } from "./service/requests.ts";
@@ -70,41 +70,8 @@ const ANSWERED = z.object({
   passages: z.array(z.object({ ...PASSAGE, score: PASSAGE.score.optional() })),
 });
 
-/** The tools that take an option of a request over HTTP: an assistant can judge few of them. */
-export const TAKEN_BY = {
-  question: ["search", "answer"],
-  topK: ["search", "answer"],
-  where: ["search", "answer"],
-  minScore: ["search"],
-  granularity: ["search"],
-  minimumConfidence: ["answer"],
-  id: [],
-  hybrid: [],
-  explain: [],
-  readTopK: [],
-  reader: [],
-  maxAnswerTokens: [],
-  extractive: [],
-} as const satisfies Readonly<Record<keyof typeof ANSWER_REQUEST, readonly ToolName[]>>;
-
-type TakenBy<Tool extends ToolName> = {
-  [Name in keyof typeof TAKEN_BY]: Tool extends (typeof TAKEN_BY)[Name][number] ? Name : never;
-}[keyof typeof TAKEN_BY];
-
-/** The options of a request that a tool takes. */
-function inputOf<Table extends OptionTable, Tool extends ToolName>(
-  table: Table,
-  tool: Tool,
-): Pick<Table, keyof Table & TakenBy<Tool>> {
-  const takers: Readonly<Record<string, readonly ToolName[] | undefined>> = TAKEN_BY;
-  const entries = Object.entries(table).filter(([name]) => takers[name]?.includes(tool));
-  return Object.fromEntries(entries) as Pick<Table, keyof Table & TakenBy<Tool>>;
-}
-
-const SEARCH_INPUT = {
-  ...inputOf(RETRIEVE_REQUEST, "search"),
-  topK: RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K),
-};
+const topK = RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K);
+const SEARCH_INPUT = { ...inputOf(RETRIEVE_REQUEST, "search"), topK };
 const ANSWER_INPUT = inputOf(ANSWER_REQUEST, "answer");
 
 /** A server for one connection, or for one request over HTTP. */

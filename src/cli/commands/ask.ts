@@ -2,7 +2,7 @@
 
 import { createInterface } from "node:readline/promises";
 import { InputError } from "../../io/errors.ts";
-import { valuesOf, without } from "../../options/option.ts";
+import { valuesOf } from "../../options/option.ts";
 import { ANSWER } from "../../reatt/options.ts";
 import type { AnswerOptions, ReAtt } from "../../reatt.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
@@ -13,12 +13,9 @@ import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "../shared/engine.ts";
 import { INDEX, MODEL } from "../shared/file-options.ts";
 import { loadModelFor } from "../shared/load-model.ts";
 
-/** The options of an answer but those of files and of a program. */
-const ASKED = without(
-  ANSWER,
-  ...(["granularity", "minScore", "explain", "filter", "hybrid", "signal"] as const),
-  ...(["maxInputTokens", "minimumConfidence", "onText"] as const),
-);
+/** Without what is for files and programs. */
+const { granularity, minScore, explain, filter, hybrid, signal, ...SHORT } = ANSWER;
+const { maxInputTokens, minimumConfidence, onText, ...ASKED } = SHORT;
 const PROMPT = "> ";
 
 export const askCommand = defineCommand({

@@ -2,7 +2,7 @@
 
 import type { InputError } from "../../io/errors.ts";
 import { flag, option, own, path } from "../../options/option.ts";
-import { PASSAGES_RETRIEVED, RANK_OPTIONS } from "../../options/search-request.ts";
+import { RANK_OPTIONS } from "../../options/search-request.ts";
 import type { Hit } from "../../reatt.ts";
 import { documentOf } from "../../retrieval/documents.ts";
 import type { Granularity } from "../../retrieval/rank.ts";
@@ -86,15 +86,17 @@ async function* retrieveAll({
     yield { question: questions[position++]!, hits, error };
 }
 
+interface RunValues {
+  readonly topK: number;
+  readonly queries?: string | undefined;
+  readonly ownPassages: boolean;
+}
+
 /** Raw scores, which differ where probabilities round to the same; no passage of a query itself. */
 async function* retrieveForRun(
   search: OpenSearch,
-  {
-    queries,
-    ownPassages,
-  }: { readonly queries?: string | undefined; readonly ownPassages: boolean },
+  { topK, queries, ownPassages }: RunValues,
 ): AsyncGenerator<Result, void> {
-  const { topK = PASSAGES_RETRIEVED } = search.options;
   const isLeftOut = (id: string, question: Question): boolean =>
     queries !== undefined && !ownPassages && id === question.id;
   const options = { ...search.options, topK: topK + 1, explain: true };

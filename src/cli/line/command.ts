@@ -66,27 +66,21 @@ export interface CommandEntry {
   readonly load?: () => Promise<CliCommand>;
 }
 
+type Definition<Table, Values, Called> = Omit<CliCommand, "flags" | "library" | "run"> & {
+  readonly options: Table;
+  readonly library?: Called | undefined;
+  readonly run: Run<Values, Called>;
+};
+
 /** Types the values that `run` receives by the option table. */
-export function defineCommand<Table extends OptionTable, Called extends Library>(
-  definition: Omit<CliCommand, "options" | "library" | "run" | "flags"> & {
-    readonly options: Table;
-    readonly library?: Called | undefined;
-    readonly run: Run<Resolved<Table>, Called>;
-  },
-): CliCommand {
-  return { ...definition, flags: flagged(definition.options) };
-}
+export const defineCommand = <Table extends OptionTable, Called extends Library>(
+  definition: Definition<Table, Resolved<Table>, Called>,
+): CliCommand => ({ ...definition, flags: flagged(definition.options) });
 
 /** The same for a command that takes a file of options. */
-export function defineFileCommand<Table extends OptionTable, Called extends Library>(
-  definition: Omit<CliCommand, "options" | "library" | "run" | "takesFile" | "flags"> & {
-    readonly options: Table;
-    readonly library?: Called | undefined;
-    readonly run: Run<Given<Table>, Called>;
-  },
-): CliCommand {
-  return { ...definition, takesFile: true, flags: flagged(definition.options) };
-}
+export const defineFileCommand = <Table extends OptionTable, Called extends Library>(
+  definition: Definition<Table, Given<Table>, Called>,
+): CliCommand => ({ ...definition, takesFile: true, flags: flagged(definition.options) });
 
 const flagged = (options: OptionTable): string[] =>
   Object.keys(options).filter((name) => infoOf(options[name]!).flag !== false);

@@ -9,11 +9,7 @@ import { type Progress, startProgress } from "../output/progress.ts";
 /** Files that a message names. */
 const NAMED = 20;
 
-/**
- * Opens the corpus of an option `--corpus`. Shows the progress, and the files that are skipped.
- *
- * @param open that of the library
- */
+/** Opens the corpus of an option `--corpus`. Shows the progress, and the files that are skipped. */
 export async function openCorpus(
   open: typeof spoolPassages,
   source: string,

@@ -1,15 +1,7 @@
 /** How commands open an index to search it: the engine and its options. */
 
 import { FAISS_OPTIONS, OPEN_OPTIONS } from "../../options/library-options.ts";
-import {
-  choice,
-  infoOf,
-  option,
-  optionally,
-  type Resolved,
-  valuesOf,
-  without,
-} from "../../options/option.ts";
+import { choice, infoOf, option, optionally, type Resolved } from "../../options/option.ts";
 import type { ReAtt } from "../../reatt.ts";
 import type { Engine } from "../../retrieval/open-engine.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
@@ -18,14 +10,8 @@ import { UsageError } from "./usage-error.ts";
 
 const { group } = infoOf(OPEN_OPTIONS.preset) as { readonly group: string };
 
-/** The options of opening an index that have a flag as they are. */
-const OPENED = without(
-  OPEN_OPTIONS,
-  ...(["engine", "candidates", "memoryLimit", "threads", "linkBase"] as const),
-);
-
 export const ENGINE_OPTIONS = {
-  ...OPENED,
+  preset: OPEN_OPTIONS.preset,
   engine: option(choice("onnxruntime", "faiss").default("onnxruntime"), {
     help: "faiss needs the package faiss-node",
     group,
@@ -50,7 +36,7 @@ export async function openToSearch(
   let progress: Progress | undefined;
   return model
     .openIndex(directory, {
-      ...valuesOf(OPENED, values),
+      preset: values.preset,
       engine,
       linkBase: values.linkBase,
       onProgress: ({ tokens, total }) => {

@@ -11,7 +11,6 @@ import {
   type Resolved,
   text,
   valuesOf,
-  without,
 } from "../../options/option.ts";
 import { HYBRID_OPTIONS, LANGUAGE } from "../../options/search-request.ts";
 import type { ANSWER } from "../../reatt/options.ts";
@@ -34,8 +33,10 @@ import { UsageError } from "./usage-error.ts";
 /** A build of BM25 that takes less time shows no progress. */
 const SHOW_AFTER_MS = 1_000;
 
+const { filter, hybrid, signal, ...FLAGS } = RETRIEVE_OPTIONS;
+
 /** The options of a search that are flags as they are. Others of the command make these three. */
-export const SEARCH = without(RETRIEVE_OPTIONS, "filter", "hybrid", "signal");
+export const SEARCH = FLAGS;
 
 /** @param topK the option `--top-k` with its default */
 export const searchOptions = <TopK extends z.ZodType>(topK: TopK) => ({
@@ -56,7 +57,7 @@ export const searchOptions = <TopK extends z.ZodType>(topK: TopK) => ({
     own: true,
   }),
   json: JSON_LINES,
-  hybrid: option(flag().optional(), infoOf(RETRIEVE_OPTIONS.hybrid)),
+  hybrid: option(flag().optional(), infoOf(hybrid)),
   lambda: optionally(HYBRID_OPTIONS.lambda, "the weight that the model stores, with --hybrid"),
   k1: optionally(HYBRID_OPTIONS.k1, `that of the model, with --lambda ${DEFAULT_PARAMETERS.k1}`),
   b: optionally(HYBRID_OPTIONS.b, `that of the model, with --lambda ${DEFAULT_PARAMETERS.b}`),

@@ -71,46 +71,59 @@ const where = z
 
 /**
  * What a client may give of the options of `retrieve`, `answer` and `read`: `free` as the library
- * takes it, `hidden` not at all, or within a limit of the server.
+ * takes it, `hidden` not at all, or within a limit of the server. Then the tools for assistants
+ * that take the option too: those where an assistant can judge it.
  */
 export const RULES = {
-  topK: integer(1, MAX_PASSAGES_RETRIEVED),
-  readTopK: integer(1, MAX_PASSAGES_READ),
-  maxAnswerTokens: integer(1, MAX_ANSWER_TOKENS),
-  where,
-  hybrid: flag(),
-  granularity: "free",
-  minScore: "free",
-  explain: "free",
-  reader: "free",
-  extractive: "free",
-  minimumConfidence: "free",
-  filter: "hidden", // a set or a function
-  maxInputTokens: "hidden",
-  maxPassageTokens: "hidden",
-  onText: "hidden", // a stream of events has the text
-  signal: "hidden",
-} satisfies Readonly<
-  Record<keyof typeof ANSWER | keyof typeof READ_OPTIONS, z.ZodType | "free" | "hidden">
->;
+  topK: [integer(1, MAX_PASSAGES_RETRIEVED), "search", "answer"],
+  readTopK: [integer(1, MAX_PASSAGES_READ)],
+  maxAnswerTokens: [integer(1, MAX_ANSWER_TOKENS)],
+  where: [where, "search", "answer"],
+  hybrid: [flag()],
+  granularity: ["free", "search"],
+  minScore: ["free", "search"],
+  explain: ["free"],
+  reader: ["free"],
+  extractive: ["free"],
+  minimumConfidence: ["free", "answer"],
+  filter: ["hidden"], // a set or a function
+  maxInputTokens: ["hidden"],
+  maxPassageTokens: ["hidden"],
+  onText: ["hidden"], // a stream of events has the text
+  signal: ["hidden"],
+} as const satisfies Readonly<Record<keyof typeof ANSWER | keyof typeof READ_OPTIONS, Rule>>;
 
-type Hidden = {
-  [Name in keyof typeof RULES]: (typeof RULES)[Name] extends "hidden" ? Name : never;
+type Rule = readonly [z.ZodType | "free" | "hidden", ...("search" | "answer")[]];
+
+/** The options whose rule has a word. */
+type Ruled<Word> = {
+  [Name in keyof typeof RULES]: Word extends (typeof RULES)[Name][number] ? Name : never;
 }[keyof typeof RULES];
 
+const ruleOf = (name: string): Rule =>
+  (RULES as Readonly<Record<string, Rule | undefined>>)[name] ?? ["hidden"];
+
 /** The options of the library that clients may give, described by their help. */
-function served<Table extends OptionTable>(table: Table): Omit<Table, Hidden> {
-  const rules: Readonly<Record<string, z.ZodType | "free" | "hidden" | undefined>> = RULES;
+function served<Table extends OptionTable>(table: Table): Omit<Table, Ruled<"hidden">> {
   const entries = Object.entries(table).flatMap(([name, schema]) => {
-    const rule = rules[name] ?? "hidden";
+    const [rule] = ruleOf(name);
     if (rule === "hidden") return [];
     const value = rule === "free" ? valueSchema(schema) : rule;
     const initial = defaultOf(schema);
     const whole = initial === undefined ? value.optional() : value.default(initial);
     return [[name, whole.describe(value.description ?? sentence(schema))]];
   });
-  return Object.fromEntries(entries) as Omit<Table, Hidden>;
+  return Object.fromEntries(entries) as Omit<Table, Ruled<"hidden">>;
 }
+
+/** The question and the options of a request that a tool takes. */
+export const inputOf = <Table extends OptionTable, Tool extends "search" | "answer">(
+  table: Table,
+  tool: Tool,
+): Pick<Table, keyof Table & ("question" | Ruled<Tool>)> =>
+  Object.fromEntries(
+    Object.entries(table).filter(([name]) => name === "question" || ruleOf(name).includes(tool)),
+  ) as Pick<Table, keyof Table & ("question" | Ruled<Tool>)>;
 
 /** `passages to read` -> `Passages to read. Default: 10.`; `fusion: …` begins with a value. */
 function sentence(schema: z.ZodType): string {

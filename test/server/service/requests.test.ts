@@ -8,48 +8,44 @@ import { infoOf } from "../../../src/options/option.ts";
 import { resolveOptions } from "../../../src/options/resolve.ts";
 import { ANSWER } from "../../../src/reatt/options.ts";
 import { RETRIEVE_OPTIONS } from "../../../src/retrieval/rank.ts";
-import { TAKEN_BY } from "../../../src/server/mcp.ts";
 import {
   ANSWER_REQUEST,
+  inputOf,
   READ_REQUEST,
   RETRIEVE_REQUEST,
   RULES,
 } from "../../../src/server/service/requests.ts";
 
 const OF_LIBRARY = { ...RETRIEVE_OPTIONS, ...ANSWER, ...READ_OPTIONS };
-const REQUESTS = { ...RETRIEVE_REQUEST, ...ANSWER_REQUEST };
 
-test("HTTP takes or hides each option of the library", () => {
+test("HTTP and the tools take or hide each option of the library", () => {
   for (const name of Object.keys(OF_LIBRARY))
     assert.ok(
       name in RULES,
-      `${name} is new: RULES in src/server/service/requests.ts says what a client may give, ` +
-        '"free", "hidden" or a schema with the limit of the server',
+      `${name} is new: RULES in src/server/service/requests.ts says what a client may give ` +
+        '("free", "hidden" or a schema with the limit of the server), and which tools take it',
     );
   for (const name of Object.keys(RULES))
     assert.ok(name in OF_LIBRARY, `${name} of RULES is no option of the library any more`);
 });
 
-test("a tool takes or hides each option of HTTP", () => {
-  for (const name of Object.keys(REQUESTS))
-    assert.ok(
-      name in TAKEN_BY,
-      `${name} is new over HTTP: TAKEN_BY in src/server/mcp.ts says which tools take it, or []`,
-    );
-  for (const name of Object.keys(TAKEN_BY))
-    assert.ok(name in REQUESTS, `${name} of TAKEN_BY is no option of HTTP any more`);
-});
-
 test("a request has the options of the library that are not hidden, and no others", () => {
-  const rules: Readonly<Record<string, unknown>> = RULES;
+  const rules: Readonly<Record<string, readonly unknown[]>> = RULES;
   for (const [request, table, own] of [
     [RETRIEVE_REQUEST, RETRIEVE_OPTIONS, ["question", "id"]],
     [ANSWER_REQUEST, ANSWER, ["question", "id"]],
     [READ_REQUEST, READ_OPTIONS, ["question", "id", "passages"]],
   ] as const) {
-    const shown = Object.keys(table).filter((name) => rules[name] !== "hidden");
+    const shown = Object.keys(table).filter((name) => rules[name]?.[0] !== "hidden");
     assert.equal(Object.keys(request), [...own, ...shown]);
   }
+});
+
+test("a tool takes what an assistant can judge", () => {
+  const search = ["question", "topK", "minScore", "granularity", "where"];
+  assert.equal(Object.keys(inputOf(RETRIEVE_REQUEST, "search")), search);
+  const answer = ["question", "topK", "where", "minimumConfidence"];
+  assert.equal(Object.keys(inputOf(ANSWER_REQUEST, "answer")), answer);
 });
 
 test("a request has the defaults of the library, and its help as the description", () => {
@@ -79,7 +75,7 @@ test("limits of the server are narrower than those of the library", () => {
       new RegExp(`${name}: expected a whole number from 1 to ${most}, got ${most + 1}`),
     );
   }
-  assert.instance(RULES.where, z.ZodType);
+  assert.instance(RULES.where[0], z.ZodType);
 });
 
 test.run();

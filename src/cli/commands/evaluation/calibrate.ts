@@ -17,15 +17,7 @@ import {
 import { createOutputDirectory } from "../../../io/create-directory.ts";
 import { storeCalibration } from "../../../model/store-calibration.ts";
 import { checkModelFolder } from "../../../model/store-config.ts";
-import {
-  number,
-  option,
-  path,
-  type Resolved,
-  text,
-  valuesOf,
-  without,
-} from "../../../options/option.ts";
+import { number, option, path, type Resolved, text, valuesOf } from "../../../options/option.ts";
 import { ANSWER_OPTIONS, READ_TOP_K } from "../../../options/search-request.ts";
 import { ANSWER } from "../../../reatt/options.ts";
 import { hitLists } from "../../../reatt/retrieving.ts";
@@ -37,14 +29,12 @@ import { type Calibrated, formatCalibration } from "./calibration-text.ts";
 import { checkAnswers } from "./evaluate.ts";
 import { answerAll } from "./recorded-answers.ts";
 
-/** The options of the answers. Every one counts, however low its confidence is. */
+const { question, queries, ids, explain, linkBase, topK, ...SEARCH } = searchOptions(ANSWER.topK);
+/** Every answer counts, however low its confidence is. */
 const { reader, minimumConfidence, ...READING } = { ...READ_TOP_K, ...ANSWER_OPTIONS };
 
 const OPTIONS = {
-  ...without(
-    searchOptions(ANSWER.topK),
-    ...(["question", "queries", "ids", "explain", "linkBase", "topK"] as const),
-  ),
+  ...SEARCH,
   data: option(text(), {
     help:
       'questions that the model was not trained on: {"id","question","answers"}; "answers": [] ' +

@@ -2,7 +2,7 @@
 
 import { UTILITY_OPTIONS, type UtilityOptions } from "../../../decoder/retrieval-utility.ts";
 import { evaluateUtility, type UtilityEvaluation } from "../../../evaluation/utility.ts";
-import { option, text, valuesOf, withDefault, without } from "../../../options/option.ts";
+import { option, text, valuesOf, withDefault } from "../../../options/option.ts";
 import { PASSAGES_READ, RANK_OPTIONS } from "../../../options/search-request.ts";
 import { defineCommand } from "../../line/command.ts";
 import { startProgress } from "../../output/progress.ts";
@@ -10,14 +10,14 @@ import { JSON_OBJECT } from "../../shared/file-options.ts";
 import { type OpenSearch, searchOptions, withSearch } from "../../shared/search.ts";
 import { checkAnswers, formatMeasures } from "./evaluate.ts";
 
-const READING = without(UTILITY_OPTIONS, "maxPassageTokens", "signal");
+const { question, queries, ids, explain, linkBase, ...SEARCH } = searchOptions(
+  withDefault(RANK_OPTIONS.topK, PASSAGES_READ),
+);
+const { maxPassageTokens, signal, ...READING } = UTILITY_OPTIONS;
 
 export const evaluateUtilityCommand = defineCommand({
   options: {
-    ...without(
-      searchOptions(withDefault(RANK_OPTIONS.topK, PASSAGES_READ)),
-      ...(["question", "queries", "ids", "explain", "linkBase"] as const),
-    ),
+    ...SEARCH,
     data: option(text(), {
       help: 'questions, one a line: {"id","question","answers"}',
       placeholder: "FILE.jsonl",
