@@ -15,16 +15,7 @@ import { placeholderOf, takesValue } from "../src/cli/line/option-text.ts";
 import { flagOf } from "../src/cli/shared/flag-name.ts";
 import { INPUT_ERRORS } from "../src/io/error-codes.ts";
 import { DOCUMENT_OPTIONS } from "../src/options/document-options.ts";
-import {
-  ANSWER_OPTIONS,
-  HYBRID_OPTIONS,
-  INDEX_OPTIONS,
-  LANGUAGE,
-  OPEN_OPTIONS,
-  RANK_OPTIONS,
-  READ_TOP_K,
-  WRITE_OPTIONS,
-} from "../src/options/library-options.ts";
+import { INDEX_OPTIONS, OPEN_OPTIONS, WRITE_OPTIONS } from "../src/options/library-options.ts";
 import {
   defaultOf,
   infoOf,
@@ -34,6 +25,13 @@ import {
   optionally,
   valueSchema,
 } from "../src/options/option.ts";
+import {
+  ANSWER_OPTIONS,
+  HYBRID_OPTIONS,
+  LANGUAGE,
+  RANK_OPTIONS,
+  READ_TOP_K,
+} from "../src/options/search-request.ts";
 import { ROUTES } from "../src/server/http/routes.ts";
 import { SERVER_OPTIONS } from "../src/server/options.ts";
 import { ADAPT_OPTIONS } from "../src/training/options/adapt-options.ts";

@@ -10,6 +10,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { robustLambda } from "../../src/evaluation/tune-lambda.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import {
@@ -17,7 +18,6 @@ import {
   type HybridScores,
   hybridScores,
   MIN_CANDIDATES,
-  robustLambda,
 } from "../../src/retrieval/hybrid.ts";
 import { openLexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { StoredStates } from "../encoder/state-cache.ts";
-import { PASSAGES_READ } from "../options/library-options.ts";
+import { PASSAGES_READ } from "../options/search-request.ts";
 import type { PassageInput } from "../text/passage.ts";
 import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import { windowsOf } from "../text/tokens/windows.ts";

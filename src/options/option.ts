@@ -26,6 +26,11 @@ export interface OptionInfo {
   readonly parse?: (text: string) => unknown;
   /** Whether the flag can be given several times, for a list. Default: false. */
   readonly repeated?: boolean;
+  /**
+   * Whether the command uses the value itself, for files that it reads or for its output: the
+   * library receives what it makes of it. Default: false.
+   */
+  readonly own?: boolean;
   /** Whether the model card shows the option. Default: true. */
   readonly card?: boolean;
 }
@@ -61,6 +66,10 @@ export const withDerivedDefault = <Inner extends z.ZodType>(
 /** The same option without a flag. */
 export const withoutFlag = <Schema extends z.ZodType>(original: Schema): Schema =>
   option(original.clone(), { ...infoOf(original), flag: false });
+
+/** The same option, whose value the command uses itself. */
+export const own = <Schema extends z.ZodType>(original: Schema): Schema =>
+  option(original.clone(), { ...infoOf(original), own: true });
 
 /** A required option that may be left out here. */
 export const optionally = <Inner extends z.ZodType>(
@@ -179,10 +188,10 @@ export type Resolved<Table extends OptionTable> = Required<Table, UndefinedName<
 };
 
 /** The values of the options of a table, among others. */
-export const valuesOf = <Table extends OptionTable>(
+export const valuesOf = <Table extends OptionTable, Values extends object>(
   table: Table,
-  values: Resolved<Table>,
-): Resolved<Table> =>
+  values: Values,
+): Pick<Values, keyof Values & keyof Table> =>
   Object.fromEntries(
-    Object.keys(table).map((name) => [name, values[name as keyof typeof values]]),
-  ) as Resolved<Table>;
+    Object.keys(table).map((name) => [name, values[name as keyof Values]]),
+  ) as Pick<Values, keyof Values & keyof Table>;

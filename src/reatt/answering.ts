@@ -14,8 +14,8 @@ import {
 } from "../decoder/answers.ts";
 import { retrievalUtilities, type UTILITY_OPTIONS } from "../decoder/retrieval-utility.ts";
 import type { PassageToRead } from "../decoder/windows.ts";
-import { PASSAGES_READ, PASSAGES_RETURNED } from "../options/library-options.ts";
 import type { Resolved } from "../options/option.ts";
+import { PASSAGES_READ, PASSAGES_RETURNED } from "../options/search-request.ts";
 import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
 import type { FoundPassage } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";

@@ -5,14 +5,13 @@ import { READERS } from "../documents/define-reader.ts";
 import type { DownloadProgress } from "../hub/download.ts";
 import { SYNC_OPTIONS } from "../options/document-options.ts";
 import {
-  ANSWER_OPTIONS,
   DIRECTORY,
   INDEX_OPTIONS,
   LOAD_OPTIONS,
-  READ_TOP_K,
   WRITE_OPTIONS,
 } from "../options/library-options.ts";
-import { callback, type Given, SIGNAL } from "../options/option.ts";
+import { callback, type Given, SIGNAL, withDerivedDefault } from "../options/option.ts";
+import { ANSWER_OPTIONS, PASSAGES_RETURNED, READ_TOP_K } from "../options/search-request.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import { type RankOptions, RETRIEVE_OPTIONS } from "../retrieval/rank.ts";
 import type { PhraseSearchOptions } from "../retrieval/search-phrases.ts";
@@ -99,7 +98,7 @@ export const ANSWER = {
    * Number of passages or documents to return, best first. The first `readTopK` are read. Default
    * 5, or as many as are read.
    */
-  topK: RETRIEVE_OPTIONS.topK.unwrap().optional(),
+  topK: withDerivedDefault(RETRIEVE_OPTIONS.topK, `${PASSAGES_RETURNED}, or as many as are read`),
   ...READ_TOP_K,
   ...ANSWER_OPTIONS,
   onText: READ_OPTIONS.onText,

@@ -2,9 +2,9 @@
 
 import { InputError } from "../io/errors.ts";
 import { checkIdList, checkOpenIndex, checkQuestion } from "../options/arguments.ts";
-import { BM25_OPTIONS, LANGUAGE } from "../options/library-options.ts";
 import { callback, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
+import { BM25_OPTIONS, LANGUAGE } from "../options/search-request.ts";
 import { type Bm25, type Bm25Parameters, bm25Over, type GivenParameters } from "./bm25/bm25.ts";
 import { buildInvertedIndex, type InvertedIndexOptions } from "./bm25/inverted-index.ts";
 import {

@@ -4,8 +4,8 @@ import { z } from "zod";
 import type { StoredStates } from "../encoder/state-cache.ts";
 import type { ScoreCalibrator } from "../model/score-calibration.ts";
 import { filterOption } from "../options/arguments.ts";
-import { HYBRID_OPTIONS, RANK_OPTIONS } from "../options/library-options.ts";
 import { type Given, option, type Resolved, SIGNAL } from "../options/option.ts";
+import { HYBRID, HYBRID_OPTIONS, RANK_OPTIONS } from "../options/search-request.ts";
 import type { Passage } from "../text/passage.ts";
 import { documentKey, type RankPassages, rankDocuments } from "./documents.ts";
 import { type EncodedQuestion, type HybridOptions, hybridSearch } from "./hybrid.ts";
@@ -50,7 +50,14 @@ export const RETRIEVE_OPTIONS = {
    * the model stores weights. BM25 reads the words that the index holds; without them, it is
    * built in memory on first use, and kept as long as the open index.
    */
-  hybrid: z.union([z.boolean(), hybridWeights], "true, false or an object with lambda").optional(),
+  hybrid: option(
+    z.union([z.boolean(), hybridWeights], "true, false or an object with lambda").optional(),
+    {
+      help: "rank by BM25 and the model, with the weights that the model stores",
+      defaultText: "true if the model stores weights",
+      group: HYBRID,
+    },
+  ),
   ...SIGNAL,
 };
 

@@ -13,6 +13,7 @@ import type { ReportError } from "./service/report-error.ts";
 import {
   ANSWER_REQUEST,
   GET_REQUEST,
+  inputOf,
   MULTI_GET_REQUEST,
   RETRIEVE_REQUEST,
 } from "./service/requests.ts";
@@ -69,20 +70,9 @@ const ANSWERED = z.object({
   passages: z.array(z.object({ ...PASSAGE, score: PASSAGE.score.optional() })),
 });
 
-/** Of the options of a search, those that an assistant can judge. */
-const SEARCH_INPUT = {
-  question: RETRIEVE_REQUEST.question,
-  topK: RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K),
-  where: RETRIEVE_REQUEST.where,
-  minScore: RETRIEVE_REQUEST.minScore,
-  granularity: RETRIEVE_REQUEST.granularity,
-};
-const ANSWER_INPUT = {
-  question: ANSWER_REQUEST.question,
-  topK: ANSWER_REQUEST.topK,
-  where: ANSWER_REQUEST.where,
-  minimumConfidence: ANSWER_REQUEST.minimumConfidence,
-};
+const topK = RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K);
+const SEARCH_INPUT = { ...inputOf(RETRIEVE_REQUEST, "search"), topK };
+const ANSWER_INPUT = inputOf(ANSWER_REQUEST, "answer");
 
 /** A server for one connection, or for one request over HTTP. */
 export function createMcpServer(options: McpOptions): McpServer {

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { modelTitle } from "../hub/model-title.ts";
 import { InputError } from "../io/errors.ts";
 import { cardEntries } from "../options/records.ts";
-import { type Corpus, openCorpus } from "./examples/corpus.ts";
+import { openCorpus } from "./examples/corpus.ts";
 import {
   questionExamples,
   questionSource,

@@ -1,14 +1,22 @@
 /** `reatt answer`: answers with the passages that they come from. */
 
 import {
+  choice,
+  defaultOf,
+  infoOf,
+  option,
+  type Resolved,
+  valuesOf,
+} from "../../options/option.ts";
+import {
   ANSWER_OPTIONS,
   PASSAGES_RETURNED,
-  RANK_OPTIONS,
   READ_TOP_K,
   READERS,
-} from "../../options/library-options.ts";
-import { choice, defaultOf, infoOf, option, type Resolved } from "../../options/option.ts";
+} from "../../options/search-request.ts";
+import { ANSWER } from "../../reatt/options.ts";
 import type { AnswerOptions, Phrase } from "../../reatt.ts";
+import { PHRASE_OPTIONS } from "../../retrieval/search-phrases.ts";
 import { phrasesToJson, replyToJson } from "../../server/service/results.ts";
 import { defineCommand } from "../line/command.ts";
 import { formatPhrases, formatReply } from "../output/human.ts";
@@ -16,25 +24,20 @@ import { withProgress } from "../output/progress.ts";
 import { hasStyles } from "../output/styles.ts";
 import { flagOf } from "../shared/flag-name.ts";
 import {
-  ANSWER_TOP_K,
   type OpenSearch,
   QUESTION,
   questionOf,
+  SEARCH,
   searchOptions,
   UnreadableQuestions,
   withSearch,
 } from "../shared/search.ts";
 import { UsageError } from "../shared/usage-error.ts";
 
-const { reader, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = ANSWER_OPTIONS;
-const { readTopK } = READ_TOP_K;
-const READING = { readTopK, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
-
-/** Options that have no effect without a reader. */
-const UNREAD = { ...READING, minScore: RANK_OPTIONS.minScore, explain: RANK_OPTIONS.explain };
+const { reader, ...READING } = { ...READ_TOP_K, ...ANSWER_OPTIONS };
 
 const OPTIONS = {
-  ...searchOptions(ANSWER_TOP_K),
+  ...searchOptions(ANSWER.topK),
   reader: option(choice(...READERS, "none").default("fusion"), {
     help:
       `${infoOf(reader).help}; none: answer with the best phrase of each passage (with ` +
@@ -65,9 +68,8 @@ async function read(
   values: Values,
   reader: AnswerOptions["reader"],
 ) {
-  const { readTopK, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence } = values;
-  const reading = { readTopK, maxAnswerTokens, maxInputTokens, extractive, minimumConfidence };
   const texts = questions.map(({ question }) => question);
+  const reading = valuesOf(READING, values);
   const replies = model.answer(texts, index, { ...options, ...reading, reader });
   let position = 0;
   const failures = new UnreadableQuestions(questions.length);
@@ -105,29 +107,19 @@ async function* phrasesOf({
   questions,
   options,
 }: OpenSearch): AsyncGenerator<Phrase[], void> {
-  const {
-    granularity = "passage",
-    topK = PASSAGES_RETURNED,
-    where,
-    filter,
-    hybrid,
-    signal,
-  } = options;
+  const { topK = PASSAGES_RETURNED } = options;
+  const search = { ...valuesOf(PHRASE_OPTIONS, options), topK };
   const texts = questions.map(({ question }) => question);
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH)
-    yield* await model.phrases(texts.slice(first, first + QUESTIONS_PER_BATCH), index, {
-      granularity,
-      topK,
-      where,
-      filter,
-      hybrid,
-      signal,
-    });
+    yield* await model.phrases(texts.slice(first, first + QUESTIONS_PER_BATCH), index, search);
 }
 
 /** @throws {UsageError} for an option that has no effect without a reader */
 function checkUnread(values: Values): void {
-  const names = Object.keys(UNREAD) as (keyof typeof UNREAD)[];
-  const first = names.find((name) => values[name] !== defaultOf(UNREAD[name]));
+  const table = { ...READING, ...SEARCH };
+  const names = Object.keys(table) as (keyof typeof table)[];
+  const first = names.find(
+    (name) => !(name in PHRASE_OPTIONS) && values[name] !== defaultOf(table[name]),
+  );
   if (first !== undefined) throw new UsageError(`--${flagOf(first)} with --reader none`);
 }

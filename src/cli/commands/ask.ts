@@ -2,9 +2,9 @@
 
 import { createInterface } from "node:readline/promises";
 import { InputError } from "../../io/errors.ts";
-import { ANSWER_OPTIONS, READ_TOP_K } from "../../options/library-options.ts";
+import { valuesOf } from "../../options/option.ts";
+import { ANSWER } from "../../reatt/options.ts";
 import type { AnswerOptions, ReAtt } from "../../reatt.ts";
-import { WHERE_OPTION } from "../../retrieval/rank.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import { defineCommand } from "../line/command.ts";
 import { formatReply } from "../output/human.ts";
@@ -12,26 +12,23 @@ import { hasStyles } from "../output/styles.ts";
 import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "../shared/engine.ts";
 import { INDEX, MODEL } from "../shared/file-options.ts";
 import { loadModelFor } from "../shared/load-model.ts";
-import { ANSWER_TOP_K } from "../shared/search.ts";
 
-const { reader, maxAnswerTokens, extractive } = ANSWER_OPTIONS;
-const READING = { ...READ_TOP_K, reader, maxAnswerTokens, extractive };
+/** Without what is for files and programs. */
+const { granularity, minScore, explain, filter, hybrid, signal, ...SHORT } = ANSWER;
+const { maxInputTokens, minimumConfidence, onText, ...ASKED } = SHORT;
 const PROMPT = "> ";
 
 export const askCommand = defineCommand({
   options: {
     model: MODEL,
     index: INDEX,
-    ...WHERE_OPTION,
-    ...READING,
-    topK: ANSWER_TOP_K,
+    ...ASKED,
     ...LINK_OPTION,
     ...ENGINE_OPTIONS,
   },
   example: "reatt ask --index index",
   endsBySignal: true,
   async run(values, signal) {
-    const { topK, where, readTopK, reader, maxAnswerTokens, extractive } = values;
     await using model = await loadModelFor(values.index, values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
     const terminal = process.stdin.isTTY === true;
@@ -39,7 +36,7 @@ export const askCommand = defineCommand({
       process.stderr.write(
         `${index.passageCount} passages. Ctrl+C stops an answer, Ctrl+D ends the command.\n`,
       );
-    const options = { topK, where, readTopK, reader, maxAnswerTokens, extractive };
+    const options = valuesOf(ASKED, values);
     const ask = (question: string, signal: AbortSignal) =>
       printAnswer(model, index, question, { ...options, signal });
     await askLines(ask, terminal, signal);

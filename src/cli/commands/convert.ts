@@ -20,8 +20,9 @@ export const convertCommand = defineCommand({
       parse: parseSize,
     }),
   },
+  library: { convertModel },
   example: "reatt convert --model google-t5/t5-large --precision int8 --out t5-large-int8",
-  async run({ model, out, precision, shards: shardBytes }, signal) {
+  async run({ model, out, precision, shards: shardBytes }, signal, _, { convertModel }) {
     const { report, stop } = startDownloadProgress();
     const options = { out, precision, shardBytes, signal, onProgress: report };
     const bytes = await convertModel(model, options).finally(stop);

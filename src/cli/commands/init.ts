@@ -28,12 +28,17 @@ export const initCommand = defineCommand({
       help: "name of the collection",
       placeholder: "NAME",
       defaultText: "that of the folder",
+      own: true,
     }),
     description: option(text().optional(), {
       help: "what the documents are about",
       placeholder: "TEXT",
+      own: true,
     }),
-    yes: option(flag().default(false), { help: "accept a file that exists, without a question" }),
+    yes: option(flag().default(false), {
+      help: "accept a file that exists, without a question",
+      own: true,
+    }),
   },
   operands: { placeholder: "FOLDER", help: "folder of documents; without it, this folder" },
   example: "reatt init docs",

@@ -6,7 +6,7 @@ import { version } from "../../io/version.ts";
 import { withDerivedDefault } from "../../options/option.ts";
 import { createMcpServer } from "../../server/mcp.ts";
 import { SERVER_OPTIONS } from "../../server/options.ts";
-import { collectionOf } from "../../server/serve.ts";
+import { collectionOf, serve } from "../../server/serve.ts";
 import { logToStderr } from "../../server/service/log.ts";
 import { errorReporter } from "../../server/service/report-error.ts";
 import { Service } from "../../server/service/service.ts";
@@ -30,8 +30,10 @@ export const mcpCommand = defineCommand({
   },
   example: "reatt mcp --index index",
   endsBySignal: true,
-  async run({ port, ...values }, signal) {
-    if (port !== undefined) return runServer({ ...values, port, writable: false }, signal, "/mcp");
+  library: { serve },
+  async run({ port, ...values }, signal, _, { serve }) {
+    if (port !== undefined)
+      return runServer(serve, { ...values, port, writable: false }, signal, "/mcp");
     await using model = await loadModelFor(values.index, values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
     const collection = collectionOf(index.directory, values);

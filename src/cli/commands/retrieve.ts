@@ -1,8 +1,8 @@
 /** `reatt retrieve`: the best passages for questions. */
 
 import type { InputError } from "../../io/errors.ts";
-import { PASSAGES_RETRIEVED, RANK_OPTIONS } from "../../options/library-options.ts";
-import { flag, option, path } from "../../options/option.ts";
+import { flag, option, own, path } from "../../options/option.ts";
+import { RANK_OPTIONS } from "../../options/search-request.ts";
 import type { Hit } from "../../reatt.ts";
 import { documentOf } from "../../retrieval/documents.ts";
 import { placeOf } from "../../retrieval/places/place-of.ts";
@@ -35,9 +35,12 @@ interface Result {
 
 /** What is printed in place of excerpts. */
 const FORMATS = {
-  files: option(flag().default(false), { help: "print the paths of the documents, one a line" }),
-  csv: option(flag().default(false), { help: "print comma-separated values" }),
-  md: option(flag().default(false), { help: "print Markdown with whole passages" }),
+  files: option(flag().default(false), {
+    help: "print the paths of the documents, one a line",
+    own: true,
+  }),
+  csv: option(flag().default(false), { help: "print comma-separated values", own: true }),
+  md: option(flag().default(false), { help: "print Markdown with whole passages", own: true }),
 };
 
 export const retrieveCommand = defineCommand({
@@ -48,8 +51,9 @@ export const retrieveCommand = defineCommand({
     run: option(path().optional(), {
       help: "write a TREC run file, with raw scores; nothing is printed without a format",
       placeholder: "FILE.trec",
+      own: true,
     }),
-    ownPassages: OWN_PASSAGES,
+    ownPassages: own(OWN_PASSAGES),
   },
   operands: QUESTION,
   example: 'reatt retrieve "Where is Normandy?" --index index --top-k 5',
@@ -83,15 +87,17 @@ async function* retrieveAll({
     yield { question: questions[position++]!, hits, error };
 }
 
+interface RunValues {
+  readonly topK: number;
+  readonly queries?: string | undefined;
+  readonly ownPassages: boolean;
+}
+
 /** Raw scores, which differ where probabilities round to the same; no passage of a query itself. */
 async function* retrieveForRun(
   search: OpenSearch,
-  {
-    queries,
-    ownPassages,
-  }: { readonly queries?: string | undefined; readonly ownPassages: boolean },
+  { topK, queries, ownPassages }: RunValues,
 ): AsyncGenerator<Result, void> {
-  const { topK = PASSAGES_RETRIEVED } = search.options;
   const isLeftOut = (id: string, question: Question): boolean =>
     queries !== undefined && !ownPassages && id === question.id;
   const options = { ...search.options, topK: topK + 1, explain: true };

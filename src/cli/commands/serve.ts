@@ -1,6 +1,7 @@
 /** `reatt serve`: answers over HTTP, and a page to ask in a browser. */
 
 import { SERVER_OPTIONS } from "../../server/options.ts";
+import { serve } from "../../server/serve.ts";
 import { defineCommand } from "../line/command.ts";
 import { ENGINE_OPTIONS, LINK_OPTION } from "../shared/engine.ts";
 import { INDEX, MODEL, STORE } from "../shared/file-options.ts";
@@ -17,5 +18,6 @@ export const serveCommand = defineCommand({
   },
   example: "reatt serve --index index --port 8080",
   endsBySignal: true,
-  run: (values, signal) => runServer(values, signal),
+  library: { serve },
+  run: (values, signal, _, { serve }) => runServer(serve, values, signal),
 });

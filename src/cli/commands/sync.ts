@@ -32,7 +32,10 @@ export const syncCommand = defineCommand({
       defaultText: "that of the collection",
     }),
     store: STORE,
-    watch: option(flag().default(false), { help: "wait for changes, until it is interrupted" }),
+    watch: option(flag().default(false), {
+      help: "wait for changes, until it is interrupted",
+      own: true,
+    }),
     ...SYNC_OPTIONS,
     ...WRITE_OPTIONS,
     json: JSON_LINES,

@@ -23,8 +23,23 @@ interface Operands {
   readonly help: string;
 }
 
+/** Functions of the library by name. */
+type Library = Readonly<Record<string, (...given: never[]) => unknown>>;
+
+type Run<Values, Called> = (
+  values: Values,
+  signal: AbortSignal,
+  operands: readonly string[],
+  library: Called,
+) => Promise<void>;
+
 export interface CliCommand {
   readonly options: OptionTable;
+  /**
+   * What the command calls of the library, beside the methods of `ReAtt`. A test puts others in
+   * their place, to see which values they receive (test/cli/library.test.ts).
+   */
+  readonly library?: Library | undefined;
   readonly operands?: Operands | undefined;
   /** Whether the command runs until a signal: being stopped is then success. Default: false. */
   readonly endsBySignal?: boolean;
@@ -37,7 +52,7 @@ export interface CliCommand {
   readonly flags: readonly string[];
   /** A command line that works, for help. */
   readonly example: string;
-  run(values: never, signal: AbortSignal, operands: readonly string[]): Promise<void>;
+  readonly run: Run<never, never>;
 }
 
 /** A command in the list of all commands. */
@@ -51,32 +66,28 @@ export interface CommandEntry {
   readonly load?: () => Promise<CliCommand>;
 }
 
+type Definition<Table, Values, Called> = Omit<CliCommand, "flags" | "library" | "run"> & {
+  readonly options: Table;
+  readonly library?: Called | undefined;
+  readonly run: Run<Values, Called>;
+};
+
 /** Types the values that `run` receives by the option table. */
-export function defineCommand<Table extends OptionTable>(
-  definition: Omit<CliCommand, "options" | "run" | "flags"> & {
-    readonly options: Table;
-    run(values: Resolved<Table>, signal: AbortSignal, operands: readonly string[]): Promise<void>;
-  },
-): CliCommand {
-  return { ...definition, flags: flagged(definition.options) };
-}
+export const defineCommand = <Table extends OptionTable, Called extends Library>(
+  definition: Definition<Table, Resolved<Table>, Called>,
+): CliCommand => ({ ...definition, flags: flagged(definition.options) });
 
 /** The same for a command that takes a file of options. */
-export function defineFileCommand<Table extends OptionTable>(
-  definition: Omit<CliCommand, "options" | "run" | "takesFile" | "flags"> & {
-    readonly options: Table;
-    run(values: Given<Table>, signal: AbortSignal): Promise<void>;
-  },
-): CliCommand {
-  return { ...definition, takesFile: true, flags: flagged(definition.options) };
-}
+export const defineFileCommand = <Table extends OptionTable, Called extends Library>(
+  definition: Definition<Table, Given<Table>, Called>,
+): CliCommand => ({ ...definition, takesFile: true, flags: flagged(definition.options) });
 
 const flagged = (options: OptionTable): string[] =>
   Object.keys(options).filter((name) => infoOf(options[name]!).flag !== false);
 
 /** Adds the options, the operands and the action of a definition. */
 export function configure(command: Command, definition: CliCommand, signal: AbortSignal): void {
-  const { options, operands, example, takesFile = false } = definition;
+  const { options, operands, example, takesFile = false, library = {} } = definition;
   const given = new Map<string, unknown>();
   const table = takesFile ? { ...options, ...OPTIONS_FILE } : options;
   for (const [name, schema] of Object.entries(table))
@@ -91,7 +102,7 @@ export function configure(command: Command, definition: CliCommand, signal: Abor
     applyStore(options, given);
     await applyCollection(options, given, signal);
     const values = takesFile ? await givenValues(options, given) : valuesOf(options, given);
-    return definition.run(values as never, signal, [...command.args]);
+    return definition.run(values as never, signal, [...command.args], library as never);
   });
 }
 

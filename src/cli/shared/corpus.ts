@@ -1,7 +1,7 @@
 /** The corpus of a command: JSON Lines as they are, or documents that are split into passages. */
 
 import { endingsText } from "../../documents/formats.ts";
-import { type PassageSpool, spoolPassages } from "../../documents/passage-spool.ts";
+import type { PassageSpool, spoolPassages } from "../../documents/passage-spool.ts";
 import type { ReadDocumentsOptions, SkippedFile } from "../../documents/read-documents.ts";
 import { plain } from "../output/plain.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
@@ -11,12 +11,13 @@ const NAMED = 20;
 
 /** Opens the corpus of an option `--corpus`. Shows the progress, and the files that are skipped. */
 export async function openCorpus(
+  open: typeof spoolPassages,
   source: string,
   options: Omit<ReadDocumentsOptions, "onSkip" | "onProgress">,
 ): Promise<PassageSpool> {
   const skipped: SkippedFile[] = [];
   let progress: Progress | undefined;
-  const spool = await spoolPassages(source, {
+  const spool = await open(source, {
     ...options,
     onSkip: (file) => skipped.push(file),
     onProgress: ({ done, total }) => {

@@ -23,6 +23,7 @@ export const STORE = option(text().optional(), {
     "weaviate://HOST/COLLECTION",
   placeholder: "ADDRESS",
   defaultText: "a folder",
+  own: true, // it stands for --index or --out
 });
 
 export const CORPUS = option(path(), {
@@ -33,10 +34,16 @@ export const CORPUS = option(path(), {
 });
 
 /** For a command that prints one result. */
-export const JSON_OBJECT = option(flag().default(false), { help: "print one JSON object" });
+export const JSON_OBJECT = option(flag().default(false), {
+  help: "print one JSON object",
+  own: true,
+});
 
 /** For a command that prints one result for each question or event. */
-export const JSON_LINES = option(flag().default(false), { help: "print JSON objects, one a line" });
+export const JSON_LINES = option(flag().default(false), {
+  help: "print JSON objects, one a line",
+  own: true,
+});
 
 /**
  * Ids of passages, one a line.

@@ -3,32 +3,28 @@
 import type { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import {
-  HYBRID,
-  HYBRID_OPTIONS,
-  LANGUAGE,
-  PASSAGES_RETURNED,
-  RANK_OPTIONS,
-} from "../../options/library-options.ts";
-import {
   flag,
+  infoOf,
   option,
   optionally,
   path,
   type Resolved,
   text,
-  withDerivedDefault,
+  valuesOf,
 } from "../../options/option.ts";
+import { HYBRID_OPTIONS, LANGUAGE } from "../../options/search-request.ts";
+import type { ANSWER } from "../../reatt/options.ts";
 import type { ReAtt, RetrieveOptions } from "../../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
 import { chooseHybrid, type HybridOptions } from "../../retrieval/hybrid.ts";
 import { openLexicalIndex } from "../../retrieval/lexical-index.ts";
-import { WHERE_OPTION } from "../../retrieval/rank.ts";
+import { RETRIEVE_OPTIONS } from "../../retrieval/rank.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { Language } from "../../text/languages.ts";
 import { type Question, readQuestions } from "../../text/read-passages.ts";
 import { plain } from "../output/plain.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
-import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "./engine.ts";
+import { ENGINE_OPTIONS, type EngineValues, LINK_OPTION, openToSearch } from "./engine.ts";
 import { INDEX, JSON_LINES, MODEL, readIds, STORE } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 import { UsageError } from "./usage-error.ts";
@@ -36,29 +32,31 @@ import { UsageError } from "./usage-error.ts";
 /** A build of BM25 that takes less time shows no progress. */
 const SHOW_AFTER_MS = 1_000;
 
+const { filter, hybrid, signal, ...FLAGS } = RETRIEVE_OPTIONS;
+
+/** The options of a search that are flags as they are. Others of the command make these three. */
+export const SEARCH = FLAGS;
+
 /** @param topK the option `--top-k` with its default */
 export const searchOptions = <TopK extends z.ZodType>(topK: TopK) => ({
   model: MODEL,
   index: INDEX,
   store: STORE,
-  question: option(text().optional(), { help: "the question", placeholder: "TEXT" }),
+  question: option(text().optional(), { help: "the question", placeholder: "TEXT", own: true }),
   queries: option(path().optional(), {
     help: 'questions, one a line: {"_id","text"} or {"id","question"}',
     placeholder: "FILE.jsonl",
+    own: true,
   }),
-  ...RANK_OPTIONS,
+  ...SEARCH,
   topK,
-  ...WHERE_OPTION,
   ids: option(path().optional(), {
     help: "search only the passages with these ids, one a line",
     placeholder: "FILE",
+    own: true,
   }),
   json: JSON_LINES,
-  hybrid: option(flag().optional(), {
-    help: "rank by BM25 and the model, with the weights that the model stores",
-    defaultText: "true if the model stores weights",
-    group: HYBRID,
-  }),
+  hybrid: option(flag().optional(), infoOf(hybrid)),
   lambda: optionally(HYBRID_OPTIONS.lambda, "the weight that the model stores, with --hybrid"),
   k1: optionally(HYBRID_OPTIONS.k1, `that of the model, with --lambda ${DEFAULT_PARAMETERS.k1}`),
   b: optionally(HYBRID_OPTIONS.b, `that of the model, with --lambda ${DEFAULT_PARAMETERS.b}`),
@@ -86,16 +84,10 @@ export function questionOf(
   return words.join(" ");
 }
 
-/** `--top-k` of a command that answers. */
-export const ANSWER_TOP_K = withDerivedDefault(
-  RANK_OPTIONS.topK,
-  `${PASSAGES_RETURNED}, or as many as are read`,
-);
+type Values = Resolved<ReturnType<typeof searchOptions<typeof ANSWER.topK>>>;
 
-type SearchValues = Omit<Resolved<ReturnType<typeof searchOptions>>, "topK" | "linkBase"> & {
-  readonly topK?: number | undefined;
-  readonly linkBase?: string | undefined;
-};
+/** A command can be without some of the options. */
+type SearchValues = EngineValues & Pick<Values, "model" | "index"> & Partial<Values>;
 
 export interface OpenSearch {
   readonly model: ReAtt;
@@ -110,16 +102,15 @@ export async function withSearch(
   signal: AbortSignal,
   work: (search: OpenSearch) => Promise<void>,
 ): Promise<void> {
-  const { topK, granularity, where, minScore, explain, ids } = values;
   checkHybrid(values);
   const questions = await questionsOf(values, signal);
   await using model = await loadModelFor(values.index, values.model, signal);
   const weights = weightsOf(values, model);
   await using index = await openToSearch(model, values.index, values, signal);
-  const filter = ids === undefined ? undefined : await readFilter(index, ids);
+  const filter = values.ids === undefined ? undefined : await readFilter(index, values.ids);
   const hybrid =
     weights === undefined ? false : await withLexical(weights, index, values.language, signal);
-  const options = { topK, granularity, filter, where, minScore, explain, hybrid, signal };
+  const options = { ...valuesOf(SEARCH, values), filter, hybrid, signal };
   await work({ model, index, questions, options });
 }
 

@@ -171,7 +171,7 @@ function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void
 const wordsOf = (parts: readonly Part[]): number =>
   parts.reduce((sum, { words }) => sum + words, 0);
 
-/** The end of a group that announces what follows: terms, titles of notes, a sentence with a colon. */
+/** The end of a group that announces what follows: terms, notes, a sentence with a colon. */
 function announcing(group: readonly Part[], limit: number): Part[] {
   const end: Part[] = [];
   for (const part of [...group].reverse()) {

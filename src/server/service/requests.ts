@@ -1,17 +1,21 @@
 /**
- * The bodies of requests: option tables, as those of the library, with the limits of a server. The
+ * The bodies of requests: the option tables of the library with the limits of a server. The
  * description in `/openapi.json` is made from the same tables.
  */
 
 import { z } from "zod";
+import { READ_OPTIONS } from "../../decoder/answers.ts";
 import {
-  ANSWER_OPTIONS,
-  PASSAGES_READ,
-  PASSAGES_RETRIEVED,
-  PASSAGES_RETURNED,
-  RANK_OPTIONS,
-} from "../../options/library-options.ts";
-import { integer, type Resolved } from "../../options/option.ts";
+  defaultOf,
+  flag,
+  infoOf,
+  integer,
+  type OptionTable,
+  type Resolved,
+  valueSchema,
+} from "../../options/option.ts";
+import { ANSWER } from "../../reatt/options.ts";
+import { RETRIEVE_OPTIONS } from "../../retrieval/rank.ts";
 import { parseWhere } from "../../retrieval/where/parse-where.ts";
 import { whereSchema } from "../../retrieval/where/where.ts";
 import { TEXT_CONDITION, WHERE_REFERENCE } from "./where-description.ts";
@@ -48,22 +52,6 @@ const question = upTo(MAX_QUESTION_CHARACTERS, z.string("a question as text"))
 
 const id = upTo(200, z.string("text")).default("1").describe("Returned as the id of the result.");
 
-const topK = (maximum: number, value: number) =>
-  integer(1, maximum).default(value).describe("The number of passages or documents.");
-
-const granularity = RANK_OPTIONS.granularity.describe(
-  "document: passages with the same title count once, with the score of the best.",
-);
-
-const minScore = RANK_OPTIONS.minScore.describe("No passage with a lower score.");
-
-const hybrid = z
-  .boolean("true or false")
-  .optional()
-  .describe("Rank by BM25 and the model together. Default: true if the model stores weights.");
-
-const explain = RANK_OPTIONS.explain.describe("The raw scores of passages too.");
-
 /** A condition as an object, or as text as on the command line. */
 const where = z
   .union(
@@ -79,19 +67,70 @@ const where = z
     `at most ${MAX_WHERE_CHARACTERS} characters`,
   )
   .pipe(whereSchema)
-  .optional()
   .describe('Only passages with such metadata: {"year": {"gte": 2020}}, or "year >= 2020".');
 
-const READING = {
-  reader: ANSWER_OPTIONS.reader.describe(
-    "fusion: read all passages together. marginal: one by one, and sum the probabilities.",
-  ),
-  maxAnswerTokens: integer(1, MAX_ANSWER_TOKENS).default(50).describe("Length limit in tokens."),
-  extractive: ANSWER_OPTIONS.extractive.describe("Write only what stands in a passage."),
-  minimumConfidence: ANSWER_OPTIONS.minimumConfidence.describe(
-    "The model abstains if its confidence is lower.",
-  ),
-};
+/**
+ * What a client may give of the options of `retrieve`, `answer` and `read`: `free` as the library
+ * takes it, `hidden` not at all, or within a limit of the server. Then the tools for assistants
+ * that take the option too: those where an assistant can judge it.
+ */
+export const RULES = {
+  topK: [integer(1, MAX_PASSAGES_RETRIEVED), "search", "answer"],
+  readTopK: [integer(1, MAX_PASSAGES_READ)],
+  maxAnswerTokens: [integer(1, MAX_ANSWER_TOKENS)],
+  where: [where, "search", "answer"],
+  hybrid: [flag()],
+  granularity: ["free", "search"],
+  minScore: ["free", "search"],
+  explain: ["free"],
+  reader: ["free"],
+  extractive: ["free"],
+  minimumConfidence: ["free", "answer"],
+  filter: ["hidden"], // a set or a function
+  maxInputTokens: ["hidden"],
+  maxPassageTokens: ["hidden"],
+  onText: ["hidden"], // a stream of events has the text
+  signal: ["hidden"],
+} as const satisfies Readonly<Record<keyof typeof ANSWER | keyof typeof READ_OPTIONS, Rule>>;
+
+type Rule = readonly [z.ZodType | "free" | "hidden", ...("search" | "answer")[]];
+
+/** The options whose rule has a word. */
+type Ruled<Word> = {
+  [Name in keyof typeof RULES]: Word extends (typeof RULES)[Name][number] ? Name : never;
+}[keyof typeof RULES];
+
+const ruleOf = (name: string): Rule =>
+  (RULES as Readonly<Record<string, Rule | undefined>>)[name] ?? ["hidden"];
+
+/** The options of the library that clients may give, described by their help. */
+function served<Table extends OptionTable>(table: Table): Omit<Table, Ruled<"hidden">> {
+  const entries = Object.entries(table).flatMap(([name, schema]) => {
+    const [rule] = ruleOf(name);
+    if (rule === "hidden") return [];
+    const value = rule === "free" ? valueSchema(schema) : rule;
+    const initial = defaultOf(schema);
+    const whole = initial === undefined ? value.optional() : value.default(initial);
+    return [[name, whole.describe(value.description ?? sentence(schema))]];
+  });
+  return Object.fromEntries(entries) as Omit<Table, Ruled<"hidden">>;
+}
+
+/** The question and the options of a request that a tool takes. */
+export const inputOf = <Table extends OptionTable, Tool extends "search" | "answer">(
+  table: Table,
+  tool: Tool,
+): Pick<Table, keyof Table & ("question" | Ruled<Tool>)> =>
+  Object.fromEntries(
+    Object.entries(table).filter(([name]) => name === "question" || ruleOf(name).includes(tool)),
+  ) as Pick<Table, keyof Table & ("question" | Ruled<Tool>)>;
+
+/** `passages to read` -> `Passages to read. Default: 10.`; `fusion: …` begins with a value. */
+function sentence(schema: z.ZodType): string {
+  const { help, defaultText } = infoOf(schema);
+  const end = defaultText === undefined ? "" : ` Default: ${defaultText}.`;
+  return `${help.replace(/^[a-z](?!\w*:)/, (first) => first.toUpperCase())}.${end}`;
+}
 
 const metadataItem = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -124,40 +163,10 @@ const passages = (maximum: number) =>
     .max(maximum, `at most ${maximum} passages`);
 
 /** `POST /v1/retrieve` */
-export const RETRIEVE_REQUEST = {
-  question,
-  id,
-  topK: topK(MAX_PASSAGES_RETRIEVED, PASSAGES_RETRIEVED),
-  granularity,
-  where,
-  hybrid,
-  minScore,
-  explain,
-};
+export const RETRIEVE_REQUEST = { question, id, ...served(RETRIEVE_OPTIONS) };
 
 /** `POST /v1/answer` */
-export const ANSWER_REQUEST = {
-  question,
-  id,
-  topK: integer(1, MAX_PASSAGES_RETRIEVED)
-    .optional()
-    .describe(
-      `The number of passages or documents to return. Default: ${PASSAGES_RETURNED}, or as many ` +
-        "as are read.",
-    ),
-  readTopK: integer(1, MAX_PASSAGES_READ)
-    .optional()
-    .describe(
-      "The number of passages to read: the best ones. Default: as many as the model stores, else " +
-        `${PASSAGES_READ}.`,
-    ),
-  granularity,
-  where,
-  hybrid,
-  minScore,
-  explain,
-  ...READING,
-};
+export const ANSWER_REQUEST = { question, id, ...served(ANSWER) };
 
 /** `POST /v1/read` */
 export const READ_REQUEST = {
@@ -169,7 +178,7 @@ export const READ_REQUEST = {
       MAX_CHARACTERS_READ,
     `at most ${MAX_CHARACTERS_READ.toLocaleString("en")} characters together`,
   ),
-  ...READING,
+  ...served(READ_OPTIONS),
 };
 
 /** `POST /v1/explain` */

@@ -1,6 +1,7 @@
 /** Measures a model on a set of questions: alone, by hybrid search, and what it answers. */
 
 import { exactMatch, f1 } from "../../evaluation/answers.ts";
+import { robustLambda } from "../../evaluation/tune-lambda.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import type { ReAtt } from "../../reatt.ts";
 import { DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
@@ -9,7 +10,6 @@ import {
   type HybridScores,
   hybridScores,
   MIN_CANDIDATES,
-  robustLambda,
 } from "../../retrieval/hybrid.ts";
 import type { Ranking } from "../../retrieval/scoring/top-k.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";

@@ -1,7 +1,7 @@
 /** The tables of `reatt benchmark`. */
 
 import type { PairedDifference } from "../../../evaluation/significance.ts";
-import type { TunedLambda } from "../../../retrieval/hybrid.ts";
+import type { TunedLambda } from "../../../evaluation/tune-lambda.ts";
 import { type System, TUNED_MEASURE } from "./benchmark-systems.ts";
 
 const COLUMNS = ["ndcg@10", "mrr@10", "recall@100", "map"] as const;

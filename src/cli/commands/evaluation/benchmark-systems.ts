@@ -8,6 +8,7 @@ import {
   type RetrievalRun,
 } from "../../../evaluation/ranking.ts";
 import { type Interval, meanInterval } from "../../../evaluation/significance.ts";
+import { type TunedLambda, tuneLambda } from "../../../evaluation/tune-lambda.ts";
 import { mean } from "../../../math/mean.ts";
 import type { HybridWeights } from "../../../model/config.ts";
 import type { ReAtt } from "../../../reatt.ts";
@@ -17,8 +18,6 @@ import {
   type HybridScores,
   hybridScores,
   MIN_CANDIDATES,
-  type TunedLambda,
-  tuneLambda,
 } from "../../../retrieval/hybrid.ts";
 import type { Ranking } from "../../../retrieval/scoring/top-k.ts";
 import type { TokenIndex } from "../../../retrieval/search/token-index.ts";

@@ -14,8 +14,8 @@ import { EMBEDDED_MODEL } from "../../../hub/model-name.ts";
 import { modelTitle } from "../../../hub/model-title.ts";
 import { createOutputDirectory, createTemporaryDirectory } from "../../../io/create-directory.ts";
 import { InputError } from "../../../io/errors.ts";
-import { LANGUAGE } from "../../../options/library-options.ts";
-import { flag, integer, option, path, type Resolved, text } from "../../../options/option.ts";
+import { flag, integer, option, own, path, type Resolved, text } from "../../../options/option.ts";
+import { LANGUAGE } from "../../../options/search-request.ts";
 import { openLexicalIndex } from "../../../retrieval/lexical-index.ts";
 import { configure, defineCommand } from "../../line/command.ts";
 import { emptyCommand } from "../../line/empty-command.ts";
@@ -47,32 +47,42 @@ const OPTIONS = {
   indexOptions: option(text().optional(), {
     help: "options of reatt index for that build, such as bits=2,max-passage-tokens=256",
     placeholder: "NAME=VALUE,...",
+    own: true,
   }),
   split: option(text().default("test"), {
     help: "the split to measure: qrels/NAME.tsv, or NAME.jsonl with the passage_id of questions",
     placeholder: "NAME",
+    own: true,
   }),
   tune: option(text().optional(), {
     help: "measure hybrid search too, with lambda chosen on this split",
     placeholder: "NAME",
+    own: true,
   }),
-  topK: option(integer(1).default(100), { help: "passages for each query" }),
+  topK: option(integer(1).default(100), { help: "passages for each query", own: true }),
   run: option(path().optional(), {
     help: "write the ranking of each system to this folder, in the format of TREC",
     placeholder: "DIR",
+    own: true,
   }),
-  csv: option(flag().default(false), { help: "print the table as comma-separated values" }),
+  csv: option(flag().default(false), {
+    help: "print the table as comma-separated values",
+    own: true,
+  }),
   json: JSON_OBJECT,
-  ownPassages: OWN_PASSAGES,
+  ownPassages: own(OWN_PASSAGES),
   ...LANGUAGE,
   ...ENGINE_OPTIONS,
 };
 
+const LIBRARY = { openLexicalIndex };
+
 export const benchmarkCommand = defineCommand({
   options: OPTIONS,
   operands: { placeholder: "DIR", help: "folder of the dataset" },
+  library: LIBRARY,
   example: "reatt benchmark scifact --model before --model after",
-  async run(values, signal, [folder, ...others]) {
+  async run(values, signal, [folder, ...others], library) {
     if (folder === undefined || others.length > 0)
       throw new UsageError("benchmark which dataset? reatt benchmark DIR");
     if (values.index !== undefined && values.indexOptions !== undefined)
@@ -85,8 +95,9 @@ export const benchmarkCommand = defineCommand({
     const tuning = tune === undefined ? undefined : await dataset.qrels(tune);
     if (tuning) checkDisjoint(qrels, split, tuning, tune!);
     const measured: MeasuredModel[] = [];
+    const data = { dataset, qrels, tuning };
     for (const model of values.model)
-      measured.push(await measureModel({ ...values, model }, { dataset, qrels, tuning }, signal));
+      measured.push(await measureModel({ ...values, model }, data, signal, library));
     const titles = measured.map(({ title }) => title);
     if (new Set(titles).size < titles.length)
       // folders of the same name: their paths differ
@@ -134,6 +145,7 @@ async function measureModel(
   values: ModelValues,
   { dataset, qrels, tuning }: Data,
   signal: AbortSignal,
+  { openLexicalIndex }: typeof LIBRARY,
 ): Promise<MeasuredModel> {
   const { topK, ownPassages, tune } = values;
   await using directory = await indexOf(values, dataset, signal);

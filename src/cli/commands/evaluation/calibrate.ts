@@ -17,20 +17,21 @@ import {
 import { createOutputDirectory } from "../../../io/create-directory.ts";
 import { storeCalibration } from "../../../model/store-calibration.ts";
 import { checkModelFolder } from "../../../model/store-config.ts";
-import { ANSWER_OPTIONS, READ_TOP_K } from "../../../options/library-options.ts";
-import { number, option, path, type Resolved, text } from "../../../options/option.ts";
+import { number, option, path, type Resolved, text, valuesOf } from "../../../options/option.ts";
+import { ANSWER_OPTIONS, READ_TOP_K } from "../../../options/search-request.ts";
+import { ANSWER } from "../../../reatt/options.ts";
 import { hitLists } from "../../../reatt/retrieving.ts";
 import type { Hit } from "../../../reatt.ts";
 import { defineCommand } from "../../line/command.ts";
 import { JSON_OBJECT } from "../../shared/file-options.ts";
-import { ANSWER_TOP_K, type OpenSearch, searchOptions, withSearch } from "../../shared/search.ts";
+import { type OpenSearch, searchOptions, withSearch } from "../../shared/search.ts";
 import { type Calibrated, formatCalibration } from "./calibration-text.ts";
 import { checkAnswers } from "./evaluate.ts";
 import { answerAll } from "./recorded-answers.ts";
 
-const { question, queries, ids, json, explain, linkBase, topK, ...SEARCH } =
-  searchOptions(ANSWER_TOP_K);
-const { maxAnswerTokens, maxInputTokens, extractive } = ANSWER_OPTIONS;
+const { question, queries, ids, explain, linkBase, topK, ...SEARCH } = searchOptions(ANSWER.topK);
+/** Every answer counts, however low its confidence is. */
+const { reader, minimumConfidence, ...READING } = { ...READ_TOP_K, ...ANSWER_OPTIONS };
 
 const OPTIONS = {
   ...SEARCH,
@@ -39,21 +40,21 @@ const OPTIONS = {
       'questions that the model was not trained on: {"id","question","answers"}; "answers": [] ' +
       "for questions that the documents do not answer",
     placeholder: "FILE.jsonl",
+    own: true,
   }),
   out: option(path().optional(), {
     help: "folder for the calibrated model; the folder of the model itself is changed in place",
     placeholder: "DIR",
     defaultText: "print only",
+    own: true,
   }),
   threshold: option(number({ from: 0, to: 1 }).optional(), {
     help: "store this confidence too: the model then gives no answer below it",
     defaultText: "with unanswerable questions, what loses 5 % of the right answers; else none",
+    own: true,
   }),
   json: JSON_OBJECT,
-  ...READ_TOP_K,
-  maxAnswerTokens,
-  maxInputTokens,
-  extractive,
+  ...READING,
 };
 
 /** Passages of a question that scores are fitted on: as many as a person looks at. */
@@ -70,8 +71,7 @@ export const calibrateCommand = defineCommand({
     "reatt evaluate calibrate --model models/reatt-mini --index index --data held-out.jsonl " +
     "--out calibrated",
   run(values, signal) {
-    const search = { question: undefined, queries: values.data, ids: undefined, json: false };
-    return withSearch({ ...values, ...search, explain: false }, signal, async (open) => {
+    return withSearch({ ...values, queries: values.data }, signal, async (open) => {
       const { model, data, out } = values;
       checkAnswers(open.questions, data, 0);
       if (out !== undefined) await prepareFolder(model, out);
@@ -94,11 +94,10 @@ async function prepareFolder(model: string, out: string): Promise<void> {
 
 async function calibrate(
   open: OpenSearch,
-  { readTopK, maxAnswerTokens, maxInputTokens, extractive, threshold }: Values,
+  { threshold, ...values }: Values,
   record: string | undefined,
 ): Promise<Calibrated> {
-  const limits = { readTopK, maxAnswerTokens, maxInputTokens };
-  const reading = { ...limits, extractive, minimumConfidence: 0 };
+  const reading = { ...valuesOf(READING, values), minimumConfidence: 0 };
   const replies = await answerAll(open, reading, record);
   // An abstention, because nothing can be read, has its confidence 0 without a calibration.
   const answered = open.questions.flatMap(({ id, answers = [], passageId }, i) => {

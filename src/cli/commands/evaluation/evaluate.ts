@@ -37,8 +37,10 @@ export const evaluateRetrievalCommand = defineCommand({
     ownPassages: OWN_PASSAGES,
     json: JSON_OBJECT,
   },
+  library: { readRun, readQrels, evaluateRun },
   example: "reatt evaluate retrieval --run run.trec --qrels qrels/test.tsv --k 1,10",
-  async run({ run, qrels, k, ownPassages, json }) {
+  async run({ run, qrels, k, ownPassages, json }, _signal, _operands, library) {
+    const { readRun, readQrels, evaluateRun } = library;
     const options = { ownPassages };
     const found = evaluateRun(await readRun(run), await readQrels(qrels), k, options);
     const { measures, ...counts } = found;
@@ -65,8 +67,10 @@ export const evaluateAnswersCommand = defineCommand({
     }),
     json: JSON_OBJECT,
   },
+  library: { readQuestions, readPredictions, evaluateAnswers },
   example: "reatt evaluate answers --predictions answers.jsonl --data questions.jsonl",
-  async run({ predictions, data, json }, signal) {
+  async run({ predictions, data, json }, signal, _, library) {
+    const { readQuestions, readPredictions, evaluateAnswers } = library;
     const questions = await readQuestions(data, signal);
     if (!questions.some(({ answers }) => answers))
       throw new InputError({

@@ -1,18 +1,19 @@
 /** `reatt evaluate utility`: how much retrieved passages help the reader. */
 
+import { UTILITY_OPTIONS, type UtilityOptions } from "../../../decoder/retrieval-utility.ts";
 import { evaluateUtility, type UtilityEvaluation } from "../../../evaluation/utility.ts";
-import { ANSWER_OPTIONS, PASSAGES_READ, RANK_OPTIONS } from "../../../options/library-options.ts";
-import { option, text, withDefault } from "../../../options/option.ts";
+import { option, text, valuesOf, withDefault } from "../../../options/option.ts";
+import { PASSAGES_READ, RANK_OPTIONS } from "../../../options/search-request.ts";
 import { defineCommand } from "../../line/command.ts";
 import { startProgress } from "../../output/progress.ts";
 import { JSON_OBJECT } from "../../shared/file-options.ts";
 import { type OpenSearch, searchOptions, withSearch } from "../../shared/search.ts";
 import { checkAnswers, formatMeasures } from "./evaluate.ts";
 
-const { question, queries, ids, json, explain, linkBase, ...SEARCH } = searchOptions(
+const { question, queries, ids, explain, linkBase, ...SEARCH } = searchOptions(
   withDefault(RANK_OPTIONS.topK, PASSAGES_READ),
 );
-const { maxInputTokens } = ANSWER_OPTIONS;
+const { maxPassageTokens, signal, ...READING } = UTILITY_OPTIONS;
 
 export const evaluateUtilityCommand = defineCommand({
   options: {
@@ -20,17 +21,17 @@ export const evaluateUtilityCommand = defineCommand({
     data: option(text(), {
       help: 'questions, one a line: {"id","question","answers"}',
       placeholder: "FILE.jsonl",
+      own: true,
     }),
     json: JSON_OBJECT,
-    maxInputTokens,
+    ...READING,
   },
   example: "reatt evaluate utility --index index --data questions.jsonl --top-k 5",
   run(values, signal) {
-    const { data, json, maxInputTokens } = values;
-    const search = { question: undefined, queries: data, ids: undefined, json: false };
-    return withSearch({ ...values, ...search, explain: false }, signal, async (open) => {
+    const { data, json } = values;
+    return withSearch({ ...values, queries: data }, signal, async (open) => {
       checkAnswers(open.questions, data, 1);
-      const result = evaluateUtility(await utilities(open, maxInputTokens));
+      const result = evaluateUtility(await utilities(open, valuesOf(READING, values)));
       process.stdout.write(`${json ? JSON.stringify(result) : format(result)}\n`);
     });
   },
@@ -38,10 +39,10 @@ export const evaluateUtilityCommand = defineCommand({
 
 async function utilities(
   { model, index, questions, options }: OpenSearch,
-  maxInputTokens: number | undefined,
+  limits: UtilityOptions,
 ): Promise<number[][]> {
   const { maxPassageTokens } = index.header;
-  const reading = { maxPassageTokens, maxInputTokens, signal: options.signal };
+  const reading = { ...limits, maxPassageTokens, signal: options.signal };
   const all: number[][] = [];
   const progress = startProgress("questions", questions.length);
   try {

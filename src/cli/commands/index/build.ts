@@ -1,5 +1,6 @@
 /** `reatt index`: builds an index of a corpus. */
 
+import { spoolPassages } from "../../../documents/passage-spool.ts";
 import { formatBytes } from "../../../io/format-bytes.ts";
 import { DOCUMENT_OPTIONS, splitChoices } from "../../../options/document-options.ts";
 import { DIRECTORY, INDEX_OPTIONS, PART, WRITE_OPTIONS } from "../../../options/library-options.ts";
@@ -41,9 +42,10 @@ export const indexCommand = defineCommand({
       parse: (given) => parseShard(given, process.env, "--part"),
     }),
   },
+  library: { spoolPassages },
   example: "reatt index --corpus docs --out index",
-  async run(given, signal) {
-    const { model: folder, corpus: source, out: directory, store: _, part, ...others } = given;
+  async run(given, signal, _, { spoolPassages }) {
+    const { model: folder, corpus: source, out: directory, store: __, part, ...others } = given;
     const [choices, values] = splitChoices(others);
     await using place = placeOf(directory, { signal, isPatient: true });
     const shard = shardOf(place, { ...values, part });
@@ -55,7 +57,7 @@ export const indexCommand = defineCommand({
     const isFollowed = place.folder && !shard;
     const contents = isFollowed && (await contentsOf(source, directory, signal));
     const reading = { ...choices, maxPassageTokens, tokenizer, signal };
-    await using corpus = await openCorpus(source, reading);
+    await using corpus = await openCorpus(spoolPassages, source, reading);
     const passages = () => readPassages(corpus.file, signal);
     // Reads the whole corpus first: a bad line at its end must not end the command after hours.
     const forecast = place.folder && (await model.forecast(passages(), options));

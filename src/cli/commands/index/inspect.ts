@@ -10,8 +10,9 @@ import { INDEX, JSON_OBJECT, STORE } from "../../shared/file-options.ts";
 
 export const infoCommand = defineCommand({
   options: { index: INDEX, store: STORE, json: JSON_OBJECT },
+  library: { indexInfo },
   example: "reatt index info --index index",
-  async run({ index: directory, json }) {
+  async run({ index: directory, json }, _signal, _operands, { indexInfo }) {
     const info = await indexInfo(directory);
     process.stdout.write(`${json ? JSON.stringify(info) : formatInfo(info)}\n`);
   },
@@ -19,8 +20,9 @@ export const infoCommand = defineCommand({
 
 export const verifyCommand = defineCommand({
   options: { index: INDEX, store: STORE, json: JSON_OBJECT },
+  library: { verifyIndex },
   example: "reatt index verify --index index",
-  async run({ index: directory, json }, signal) {
+  async run({ index: directory, json }, signal, _, { verifyIndex }) {
     const damages = await verifyIndex(directory, { signal });
     if (json) process.stdout.write(`${JSON.stringify({ damages })}\n`);
     else for (const { path, problem } of damages) process.stdout.write(`${path}: ${problem}\n`);

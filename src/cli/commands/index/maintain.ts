@@ -1,5 +1,6 @@
 /** `reatt index add`, `delete` and `compact`: maintenance of an index that others may read. */
 
+import { spoolPassages } from "../../../documents/passage-spool.ts";
 import { DOCUMENT_OPTIONS } from "../../../options/document-options.ts";
 import { WRITE_OPTIONS } from "../../../options/library-options.ts";
 import { option, text } from "../../../options/option.ts";
@@ -22,16 +23,19 @@ export const addCommand = defineCommand({
     ...DOCUMENT_OPTIONS,
     ...WRITE_OPTIONS,
   },
+  library: { spoolPassages },
   example: "reatt index add --index index --corpus news.jsonl",
   async run(
     { model: folder, index: directory, corpus: source, wait, store: _, ...splitting },
     signal,
+    _operands,
+    { spoolPassages },
   ) {
     const { maxPassageTokens } = await readHeader(directory);
     await using model = await loadModel(folder, signal);
     const { tokenizer } = model;
     const options = { ...splitting, tokenizer, maxPassageTokens, signal };
-    await using corpus = await openCorpus(source, options);
+    await using corpus = await openCorpus(spoolPassages, source, options);
     let total = 0;
     // Reads the whole file first: a bad line must not end the command in the middle.
     for await (const _passage of readPassages(corpus.file, signal)) total++;
@@ -55,13 +59,18 @@ export const deleteCommand = defineCommand({
   options: {
     index: INDEX,
     store: STORE,
-    ids: option(text().optional(), { help: "file of ids, one a line", placeholder: "FILE" }),
+    ids: option(text().optional(), {
+      help: "file of ids, one a line",
+      placeholder: "FILE",
+      own: true,
+    }),
     ...WRITE_OPTIONS,
     json: JSON_OBJECT,
   },
   operands: { placeholder: "ID...", help: "ids of passages" },
+  library: { deletePassages },
   example: "reatt index delete --index index p12 p35",
-  async run({ index: directory, ids: file, wait, json }, signal, operands) {
+  async run({ index: directory, ids: file, wait, json }, signal, operands, { deletePassages }) {
     if ((file === undefined) === (operands.length === 0))
       throw new UsageError("either ids or --ids FILE is needed");
     const ids = file === undefined ? operands : await readIds(file);
@@ -74,6 +83,8 @@ export const deleteCommand = defineCommand({
 
 export const compactCommand = defineCommand({
   options: { index: INDEX, ...WRITE_OPTIONS },
+  library: { compactIndex },
   example: "reatt index compact --index index",
-  run: ({ index: directory, wait }, signal) => compactIndex(directory, { wait, signal }),
+  run: ({ index: directory, wait }, signal, _, { compactIndex }) =>
+    compactIndex(directory, { wait, signal }),
 });

@@ -15,16 +15,15 @@ export const mergeCommand = defineCommand({
     ...WRITE_OPTIONS,
   },
   operands: { placeholder: "SHARD...", help: "folders of all shards, in any order" },
+  library: { indexInfo, mergeShards },
   example: "reatt index merge --out index shard-1 shard-2",
-  async run({ out: directory, bits, replace, wait }, signal, shards) {
+  async run({ out: directory, ...options }, signal, shards, { indexInfo, mergeShards }) {
     if (shards.length === 0) throw new UsageError("which shards?");
-    const infos = await Promise.all(shards.map(indexInfo));
+    const infos = await Promise.all(shards.map((shard) => indexInfo(shard)));
     const progress = startBuildProgress(infos.reduce((sum, { passages }) => sum + passages, 0));
     await mergeShards(shards, {
+      ...options,
       directory,
-      bits,
-      replace,
-      wait,
       signal,
       onProgress: progress.report,
     }).finally(progress.stop);

@@ -10,20 +10,24 @@ import { defineFileCommand } from "../../line/command.ts";
 import { describeCut } from "../../output/build-progress.ts";
 import { duration } from "../../output/progress.ts";
 import { JSON_LINES } from "../../shared/file-options.ts";
-import { printEvents, showEvents } from "./training-events.ts";
+import { printRun, showEvents } from "./training-events.ts";
 
 export const adaptCommand = defineFileCommand({
   options: { ...ADAPT_OPTIONS, json: JSON_LINES },
   example: "reatt adapt --corpus docs --out adapted --dry-run",
-  async run({ json, ...options }, signal) {
-    const events = adapt({ ...options, signal });
-    const result = await (json ? printEvents(events) : showEvents(events));
-    process.stderr.write(describeCut(result.cut, INDEX_PASSAGE_TOKENS));
-    process.stdout.write(
-      `${json ? JSON.stringify({ type: "result", ...result }) : summaryOf(result)}\n`,
-    );
-  },
+  library: { adapt },
+  run: ({ json, ...options }, signal, _, { adapt }) =>
+    printRun(withCutTokens(adapt({ ...options, signal })), json, showEvents, summaryOf),
 });
+
+/** Says how much of long passages was cut, before the result. */
+async function* withCutTokens<Event>(
+  run: AsyncGenerator<Event, AdaptationResult>,
+): AsyncGenerator<Event, AdaptationResult> {
+  const result = yield* run;
+  process.stderr.write(describeCut(result.cut, INDEX_PASSAGE_TOKENS));
+  return result;
+}
 
 function summaryOf({ plan, training, index, verdict, seconds }: AdaptationResult): string {
   if (!training) return plan.samples.join("\n\n");

@@ -8,8 +8,20 @@ import type { TrainingEvent } from "../../../training/run/events.ts";
 import { duration, type Progress, startProgress } from "../../output/progress.ts";
 import { describeSkipped } from "../../shared/corpus.ts";
 
+/** Shows a run, or prints it as JSON, and then its result. */
+export async function printRun<Event, Result extends object>(
+  run: AsyncGenerator<Event, Result>,
+  json: boolean | undefined,
+  show: (run: AsyncGenerator<Event, Result>) => Promise<Result>,
+  summaryOf: (result: Result) => string,
+): Promise<void> {
+  const result = await (json ? printEvents(run) : show(run));
+  const shown = json ? JSON.stringify({ type: "result", ...result }) : summaryOf(result);
+  process.stdout.write(`${shown}\n`);
+}
+
 /** Prints every event of a run and returns its result. */
-export async function printEvents<Result>(run: AsyncGenerator<unknown, Result>): Promise<Result> {
+async function printEvents<Result>(run: AsyncGenerator<unknown, Result>): Promise<Result> {
   for (;;) {
     const { done, value } = await run.next();
     if (done) return value;
