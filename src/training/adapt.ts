@@ -106,7 +106,10 @@ export async function* adapt(
   checkFiles(located);
   await using passages = yield* passagesOf(located);
   yield { type: "stage", name: "reading the corpus" };
-  await using corpus = await openCorpus(passages.file, { signal: located.signal });
+  await using corpus = await openCorpus(passages.file, {
+    signal: located.signal,
+    bm25: !located.resume && !located.dryRun, // a new run searches its first candidates with it
+  });
   const prepared = await prepare({ ...located, corpus: passages.file }, requested, corpus);
   const { options, run, inputs, plan, sample, found, isBased, countTokens } = prepared;
   yield { type: "plan", plan };
