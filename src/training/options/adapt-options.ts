@@ -138,6 +138,12 @@ const ADAPT_QUESTIONS = {
   }),
 };
 
+/** What `sources` can name without a source of one's own. */
+const NAMES: ReadonlySet<string> = new Set([
+  ...[...SOURCES, ...FILE_SOURCES].map(({ name }) => name),
+  "auto",
+]);
+
 /** Settings of `adapt` that `train` does not have, or has with other defaults. */
 const ADAPT_SETTINGS = {
   /** Words that a passage repeats from the end of the passage before. Default 0. */
@@ -170,7 +176,10 @@ const ADAPT_SETTINGS = {
       placeholder: "NAME,NAME",
       defaultText: "--data and --qrels, else auto",
       group: TRAINING,
-      parse: (given) => given.split(",").map((name) => name.trim()),
+      parse(given) {
+        const names = given.split(",").map((name) => name.trim());
+        return names.every((name) => NAMES.has(name)) ? names : given; // a text is refused
+      },
     },
   ),
   /** Steps of each iteration. Default: as `minutes` allow, or one pass over the examples. */
@@ -328,7 +337,7 @@ export function requestedSources(given: AdaptOptions): RequestedSources {
 
 /** @throws {InputError} for an unknown name, and for two sources of one name */
 function checkNames(sources: readonly SourceChoice[], own: readonly Source[]): void {
-  const names = new Set<string>([...SOURCES, ...FILE_SOURCES].map(({ name }) => name)).add("auto");
+  const names = new Set(NAMES);
   const unknown = sources.find((one) => typeof one === "string" && !names.has(one));
   if (unknown !== undefined)
     throw new InputError({
