@@ -44,8 +44,9 @@ export type FileSource = (typeof FILE_SOURCES)[number];
 type SourceChoice = LabelFreeName | FileSource["name"] | "auto" | Source;
 
 const LABEL_FREE_NAMES = SOURCES.map(({ name }) => name).join(", ");
-const NAMES = [...SOURCES, ...FILE_SOURCES].map(({ name }) => name).join(", ");
-const SOURCE_NAMES = `names among ${NAMES}, auto, or what defineSource returns`;
+/** What `sources` can name without a source of one's own. */
+const NAMES: readonly string[] = [...[...SOURCES, ...FILE_SOURCES].map(({ name }) => name), "auto"];
+const SOURCE_NAMES = `names among ${NAMES.join(", ")}, or what defineSource returns`;
 
 /** Training time grows with it. The passages of the other questions are negatives as well. */
 const CANDIDATES = 4;
@@ -138,12 +139,6 @@ const ADAPT_QUESTIONS = {
   }),
 };
 
-/** What `sources` can name without a source of one's own. */
-const NAMES: ReadonlySet<string> = new Set([
-  ...[...SOURCES, ...FILE_SOURCES].map(({ name }) => name),
-  "auto",
-]);
-
 /** Settings of `adapt` that `train` does not have, or has with other defaults. */
 const ADAPT_SETTINGS = {
   /** Words that a passage repeats from the end of the passage before. Default 0. */
@@ -178,7 +173,7 @@ const ADAPT_SETTINGS = {
       group: TRAINING,
       parse(given) {
         const names = given.split(",").map((name) => name.trim());
-        return names.every((name) => NAMES.has(name)) ? names : given; // a text is refused
+        return names.every((name) => NAMES.includes(name)) ? names : given; // a text is refused
       },
     },
   ),
