@@ -159,7 +159,9 @@ function richText(item: Element): string {
 /** `_x000D_` is a character that XML cannot hold, or the end of a line (22.9.2.19). */
 const unescaped = (text: string): string =>
   text
-    .replace(/_x([\dA-F]{4})_/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replace(/_x([\dA-F]{4})_/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    )
     .replace(/\r\n?/g, "\n");
 
 function dateStyles(styles: Element | undefined): boolean[] {
