@@ -31,7 +31,7 @@ export function parseJson(text: string, where: string, maxValues = MAX_VALUES): 
 }
 
 /** A text, or an integer of 17 digits and more. */
-const TEXT_OR_LONG = /"[^"\\]*(?:\\[^][^"\\]*)*"|(?<![\w.+-])-?\d{17,}(?![\d.eE])/g;
+const TEXT_OR_LONG = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|(?<![\w.+-])-?\d{17,}(?![\d.eE])/g;
 
 /**
  * Parses the JSON of records. Integers of 17 digits and more are texts, because they identify
