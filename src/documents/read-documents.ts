@@ -11,7 +11,7 @@ import { callback, type Given, type Resolved, SIGNAL } from "../options/option.t
 import { resolveOptions } from "../options/resolve.ts";
 import { createIdTable } from "../text/id-table.ts";
 import type { Passage } from "../text/passage.ts";
-import { identifier, isFields, recordFields, TEXT_NAMES } from "../text/record-fields.ts";
+import { identifier, isFields, TEXT_NAMES } from "../text/record-fields.ts";
 import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import { type DocumentReader, READERS } from "./define-reader.ts";
 import { Budget } from "./file/budget.ts";
@@ -23,6 +23,7 @@ import { holdsPassages, statDocuments } from "./passage-file.ts";
 import { documentPassages, placeOf } from "./passages/document-passages.ts";
 import { jsonLinesOf } from "./readers/json-lines.ts";
 import { linesOf } from "./readers/record.ts";
+import { RecordIds, repeatedIds } from "./readers/record-ids.ts";
 import { spoolStandardInput } from "./standard-input.ts";
 
 /** A file or a part of a file that is not read, or is read by a guess. */
@@ -167,14 +168,11 @@ async function* readRecords(
   options: ResolvedReadOptions,
   report: Report,
 ): AsyncGenerator<Passage, void> {
-  const ids = createIdTable();
+  const ids = new RecordIds();
   let isEmpty = true;
   for await (const { line, value } of jsonLinesOf(file, report, options.signal)) {
-    const passage = passageOfRecord(value, line, new Budget(`${file}:${line}`, options.signal));
-    if (ids.firstLine(passage.id, line) !== line) {
-      report(repeatedId(`${file}:${line}`, passage.id));
-      continue;
-    }
+    const budget = new Budget(`${file}:${line}`, options.signal);
+    const passage = passageOfRecord(value, line, ids, budget);
     isEmpty = false;
     if (!options.splitRecords || passage.text.trim() === "") yield passage;
     else {
@@ -185,19 +183,21 @@ async function* readRecords(
     }
   }
   if (isEmpty) throw withoutText({ path: file });
+  ids.report(file, report);
 }
 
 /** A record that names no text is text itself; one with an empty text is a passage without text. */
-function passageOfRecord(value: unknown, line: number, budget: Budget): Passage {
+function passageOfRecord(value: unknown, line: number, ids: RecordIds, budget: Budget): Passage {
   const isObject = isFields(value);
   const { document, ...fields } = isObject ? value : { text: linesOf(value, budget) };
-  const { id = `line ${line}`, title = "", text, metadata } = recordFields(fields);
-  const isEmpty = TEXT_NAMES.some((name) => fields[name] === "");
+  const { id = `line ${line}`, title = "", text, others, metadata } = ids.fieldsOf(fields);
+  const isEmpty = text === undefined && TEXT_NAMES.some((name) => fields[name] === "");
+  const list = isEmpty ? "" : linesOf(text === undefined ? fields : others, budget);
   const parent = identifier(document);
   return {
     id,
     title,
-    text: text ?? (isEmpty ? "" : linesOf(fields, budget)),
+    text: [list, text ?? ""].filter((part) => part !== "").join("\n\n"),
     ...(parent !== undefined && { document: parent }),
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
@@ -264,14 +264,14 @@ async function* passagesOf(
   const format = formatOf(file.name, options.readers);
   if (!format) throw unknownFormat(file.path, options.readers);
   const ids = createIdTable();
-  let number = 0;
+  let [number, repeated] = [0, 0];
   file.budget.resume();
   for await (const document of format.read(file)) {
     options.signal?.throwIfAborted();
-    const { record } = document;
+    let { record } = document;
     if (record !== undefined && ids.firstLine(record, ++number) !== number) {
-      file.report(repeatedId(`${file.path}, record ${number}`, record));
-      continue;
+      repeated++;
+      record = `record ${number}`;
     }
     const title = record === undefined ? document.title || titleOf(file.name) : document.title;
     const place = placeOf(file.name, record);
@@ -284,6 +284,7 @@ async function* passagesOf(
       file.budget.resume();
     }
   }
+  if (repeated > 0) file.report(repeatedIds(file.path, repeated));
 }
 
 /** `guide/getting-started.md` -> `getting started`. */
@@ -335,14 +336,6 @@ const defect = (where: string, cause: unknown, ownReader: DocumentReader | undef
     },
     { cause },
   );
-
-const repeatedId = (where: string, id: string): InputError =>
-  new InputError({
-    where,
-    expected: "a new id for each record",
-    got: `${excerpt(id)} again, which is left out`,
-    remedy: "give every record an id of its own",
-  });
 
 const noDocument = (
   where: string,

@@ -33,33 +33,44 @@ export interface RecordFields {
   readonly id: string | undefined;
   readonly title: string | undefined;
   readonly text: string | undefined;
+  /** The fields that are read before the text: those of a record that names no metadata. */
+  readonly others: Fields;
   readonly metadata: Metadata;
 }
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Sorts the fields of a record. Of two fields with one name, that in `metadata` counts. */
-export function recordFields(record: Fields): RecordFields {
+/**
+ * Sorts the fields of a record. Of two fields with one name, that in `metadata` counts.
+ *
+ * @param idNames the fields that can be the id, the first that has a value
+ */
+export function recordFields(record: Fields, idNames = ID_NAMES): RecordFields {
   const fields = unwrapped(record);
-  const idName = ID_NAMES.find((name) => identifier(fields[name]) !== undefined);
+  const idName = idNames.find((name) => identifier(fields[name]) !== undefined);
   const titleName = TITLE_NAMES.find((name) => typeof fields[name] === "string");
   const textName = TEXT_NAMES.find((name) => textOf(fields[name]) !== undefined);
-  const own = new Set(["_id", "id", idName, titleName, textName, ...METADATA_NAMES]);
-  const others = Object.entries(fields).filter(
-    ([name, value]) => !own.has(name) || (METADATA_NAMES.includes(name) && !isFields(value)),
+  const unused = ["_id", "id"].filter((name) => idNames.includes(name));
+  const own = new Set([...unused, idName, titleName, textName, ...METADATA_NAMES]);
+  const others = Object.fromEntries(
+    Object.entries(fields).filter(
+      ([name, value]) => !own.has(name) || (METADATA_NAMES.includes(name) && !isFields(value)),
+    ),
   );
-  const named = METADATA_NAMES.flatMap((name) => Object.entries(asFields(fields[name])));
+  const named = METADATA_NAMES.filter((name) => isFields(fields[name]));
+  const inner = named.map((name) => asFields(fields[name]));
   return {
     id: idName && identifier(fields[idName]),
     title: titleName && (fields[titleName] as string),
     text: textName && textOf(fields[textName]),
-    metadata: metadataOf(Object.fromEntries([...others, ...named])),
+    others: named.length === 0 ? others : {},
+    metadata: metadataOf(Object.assign({}, others, ...inner)),
   };
 }
 
 /** The record inside of what LangChain, LlamaIndex and Elasticsearch write around it. */
-function unwrapped(fields: Fields): Fields {
+export function unwrapped(fields: Fields): Fields {
   const { kwargs, lc, __data__: data, _source: source, _id, node } = fields;
   if (lc !== undefined && isFields(kwargs)) return kwargs;
   if (isFields(data)) return data;

@@ -34,7 +34,14 @@ const JSON_KINDS: Readonly<{ [what: string]: [value: unknown, records: Record[]]
         n: { m: [1, 2] },
       },
     ],
-    [["7", "T", "A lamp.", { price: 9.5, draft: false, "n.m": [1, 2] }]],
+    [
+      [
+        "7",
+        "T",
+        "price: 9.5\ndraft: false\nn.m: 1\nn.m: 2\n\nA lamp.",
+        { price: 9.5, draft: false, "n.m": [1, 2] },
+      ],
+    ],
   ],
   LangChain: [[LAMP], [["1", "", "A lamp.", LAMP_FIELDS]]],
   "LangChain.js": [
@@ -95,7 +102,7 @@ const JSON_KINDS: Readonly<{ [what: string]: [value: unknown, records: Record[]]
         hits: [{ _index: "i", _id: "e", _source: { body: "A lamp.", lang: "en" } }],
       },
     },
-    [["e", "", "A lamp.", { lang: "en" }]],
+    [["e", "", "lang: en\n\nA lamp.", { lang: "en" }]],
   ],
   "records by id": [
     { a: { text: "A lamp." }, b: { text: "A chair." } },
@@ -129,11 +136,29 @@ const JSON_KINDS: Readonly<{ [what: string]: [value: unknown, records: Record[]]
       { id: "b", text: "Three." },
     ],
     [
-      ["a", "", "One.", {}],
-      ["b", "", "Three.", {}],
+      ["1", "", "id: a\n\nOne.", { id: "a" }],
+      ["2", "", "id: a\n\nTwo.", { id: "a" }],
+      ["3", "", "id: b\n\nThree.", { id: "b" }],
     ],
   ],
+  "an id of another name, which is unique": [
+    [
+      { id: "a", docno: "x", text: "One." },
+      { id: "a", docno: "y", text: "Two." },
+    ],
+    [
+      ["x", "", "id: a\n\nOne.", { id: "a" }],
+      ["y", "", "id: a\n\nTwo.", { id: "a" }],
+    ],
+  ],
+  "a vector is no text": [
+    [{ id: "a", embedding: Array(100).fill(0.5), text: "One." }],
+    [["a", "", "One.", { embedding: Array(100).fill(0.5) }]],
+  ],
 };
+
+/** Lines of JSON are a stream, so that the first of two records keeps the id of both. */
+const IN_A_LIST_ONLY = ["a repeated id", "an id of another name, which is unique"];
 
 for (const [what, [value, expected]] of Object.entries(JSON_KINDS))
   test(`json: ${what}`, async () => {
@@ -142,7 +167,7 @@ for (const [what, [value, expected]] of Object.entries(JSON_KINDS))
   });
 
 for (const [what, [value, expected]] of Object.entries(JSON_KINDS))
-  if (Array.isArray(value) && typeof value[0] === "object" && what !== "a repeated id")
+  if (Array.isArray(value) && typeof value[0] === "object" && !IN_A_LIST_ONLY.includes(what))
     test(`json lines, in a folder and named alone: ${what}`, async () => {
       const lines = value.map((one) => `${json(one)}\n`).join("");
       const named = expected.map(
@@ -156,17 +181,66 @@ for (const [what, [value, expected]] of Object.entries(JSON_KINDS))
       assert.equal(recordsOf(passages), named);
     });
 
-test("a repeated id is dropped with a line, in a folder and named alone", async () => {
-  const lines = ["a", "a", "b"].map((id, i) => `${json({ id, text: `Text ${i}.` })}\n`).join("");
+test("JSON Lines: a repeated id is a field, with a count, in a folder and named alone", async () => {
+  const lines = ["a", "a", "b", "a"]
+    .map((id, i) => `${json({ id, text: `Text ${i}.` })}\n`)
+    .join("");
+  const expected: Record[] = [
+    ["a", "", "Text 0.", {}],
+    ["line 2", "", "id: a\n\nText 1.", { id: "a" }],
+    ["b", "", "Text 2.", {}],
+    ["line 4", "", "id: a\n\nText 3.", { id: "a" }],
+  ];
+  const message =
+    "a.jsonl: expected an id of its own for each record, got 2 that earlier records have; " +
+    "these records are named by their line or number; give each an id of its own";
   const { passages, notes } = await readOne("a.jsonl", lines);
+  assert.equal(recordsOf(passages), expected);
+  assert.equal(notes, [message]);
+  const folder = await mkdtemp(join(tmpdir(), "reatt-records-"));
+  await writeFile(join(folder, "a.jsonl"), lines);
+  const alone = await readAll(join(folder, "a.jsonl"));
+  await rm(folder, { recursive: true });
+  assert.equal(recordsOf(alone.passages), expected);
   assert.equal(
-    recordsOf(passages).map(([id]) => id),
-    ["a", "b"],
+    Object.values(alone.skipped).map((one) => one.replaceAll(`${folder}/`, "")),
+    [message],
   );
-  assert.equal(notes, [
-    "a.jsonl, record 2: expected a new id for each record, got 'a' again, which is left out; " +
-      "give every record an id of its own",
-  ]);
+});
+
+test("a column is that of the ids only if all its values differ", async () => {
+  const rows = Array.from({ length: 500 }, (_, i) => `${i % 3},P${i},note ${i}\n`).join("");
+  const byLine = await readOne("a.csv", `id,x,note\n${rows}`);
+  assert.equal(
+    recordsOf(byLine.passages).map(([id]) => id),
+    Array.from({ length: 500 }, (_, i) => `line ${i + 2}`),
+  );
+  assert.is(byLine.passages[4]!.text, "id: 1\nx: P4\nnote: note 4");
+  assert.is(byLine.passages[4]!.metadata!.id, 1);
+  assert.is(byLine.notes.length, 1);
+  assert.match(byLine.notes[0]!, /got 497 that earlier records have/);
+  const byOther = await readOne("a.csv", `id,docno,note\n${rows}`);
+  assert.is(byOther.passages[4]!.id, "a.csv#P4");
+  assert.equal(byOther.notes, []);
+});
+
+test("integers of 17 digits and more are texts in JSON", async () => {
+  const lines =
+    '{"id": 1234567890123456789, "text": "At noon 12345678901234567890."}\n' +
+    '{"id": 1234567890123456790, "n": [-12345678901234567, 0.12345678901234567890, 1e5], "text": "\\"1"}\n';
+  for (const [file, text] of [
+    ["a.jsonl", lines],
+    ["a.json", `[${lines.trim().replace("\n", ",")}]`],
+  ] as const)
+    assert.equal(recordsOf((await readOne(file, text)).passages), [
+      ["1234567890123456789", "", "At noon 12345678901234567890.", {}],
+      [
+        "1234567890123456790",
+        "",
+        'n: -12345678901234567\nn: 0.12345678901234568\nn: 100000\n\n"1',
+        { n: ["-12345678901234567", 0.12345678901234568, 100_000] },
+      ],
+    ]);
 });
 
 test("lines that are not JSON are left out with a line, in a folder and named alone", async () => {
@@ -192,7 +266,14 @@ const TABLES: Readonly<{ [what: string]: [file: string, table: string, records: 
   "fields that reatt has too stay": [
     "a.csv",
     "id,text,source,lines,page,headings\n1,A lamp.,web,3,4,x\n",
-    [["1", "", "A lamp.", { source: "web", lines: 3, page: 4, headings: "x" }]],
+    [
+      [
+        "1",
+        "",
+        "source: web\nlines: 3\npage: 4\nheadings: x\n\nA lamp.",
+        { source: "web", lines: 3, page: 4, headings: "x" },
+      ],
+    ],
   ],
   "types of all values": [
     "a.csv",
@@ -231,7 +312,7 @@ const TABLES: Readonly<{ [what: string]: [file: string, table: string, records: 
   "numbers of many digits are names": [
     "a.csv",
     "id,text,isbn\n1,A.,9783161484100123\n",
-    [["1", "", "A.", { isbn: "9783161484100123" }]],
+    [["1", "", "isbn: 9783161484100123\n\nA.", { isbn: "9783161484100123" }]],
   ],
   "no head": [
     "collection.tsv",
@@ -255,7 +336,7 @@ const TABLES: Readonly<{ [what: string]: [file: string, table: string, records: 
     "# made by x\nPrices of May,,\n\nid,text,n\n1,A lamp.,2\n# the end\n",
     [
       ["line 2", "", "Prices of May", {}],
-      ["1", "", "A lamp.", { n: 2 }],
+      ["1", "", "n: 2\n\nA lamp.", { n: 2 }],
     ],
   ],
   "a head in a comment": ["a.tsv", "#id\ttext\n1\tA lamp.\n", [["1", "", "A lamp.", {}]]],
@@ -280,7 +361,102 @@ const TABLES: Readonly<{ [what: string]: [file: string, table: string, records: 
   "two columns of one name, and one without": [
     "a.csv",
     "id,n,n,,text\n1,a,b,c,T.\n",
-    [["1", "", "T.", { n: "a", "n 3": "b", "column 4": "c" }]],
+    [["1", "", "n: a\nn 3: b\ncolumn 4: c\n\nT.", { n: "a", "n 3": "b", "column 4": "c" }]],
+  ],
+  "TSV has no quotes": [
+    "a.tsv",
+    'id\ttext\n1\t"Blue Heron" is a ferry.\n2\t"It leaves\n3\tat noon."\n',
+    [
+      ["1", "", '"Blue Heron" is a ferry.', {}],
+      ["2", "", '"It leaves', {}],
+      ["3", "", 'at noon."', {}],
+    ],
+  ],
+  "a quote that is not closed": [
+    "a.csv",
+    'id,text\n1,"open\n2,"B."\n3,"5" disk, a "x" y\n4,"a ""b""\nc"\n5,"end',
+    [
+      ["1", "", '"open', {}],
+      ["2", "", "B.", {}],
+      ["3", "", 'column 3: a "x" y\n\n"5" disk', { "column 3": 'a "x" y' }],
+      ["4", "", 'a "b"\nc', {}],
+      ["5", "", '"end', {}],
+    ],
+  ],
+  "quotes with a backslash": [
+    "a.csv",
+    'id,text\n1,"the \\"red\\", old one"\n2,"ends with \\\\"\n3,"\\"all\\""\n',
+    [
+      ["1", "", 'the "red", old one', {}],
+      ["2", "", "ends with \\\\", {}],
+      ["3", "", '"all"', {}],
+    ],
+  ],
+  "a backslash at the end of a cell": [
+    "a.csv",
+    'id,text\n1,"C:\\"\n2,"D:\\"\n',
+    [
+      ["1", "", "C:\\", {}],
+      ["2", "", "D:\\", {}],
+    ],
+  ],
+  "no values": [
+    "a.csv",
+    "ship,price,draft,code\nHeron,40,true,NA\nWren,NA,-,DE\nFinch,n/a,FALSE,FR\n",
+    [
+      [
+        "line 2",
+        "",
+        "ship: Heron\nprice: 40\ndraft: true\ncode: NA",
+        { ship: "Heron", price: 40, draft: true, code: "NA" },
+      ],
+      ["line 3", "", "ship: Wren\nprice: NA\ndraft: -\ncode: DE", { ship: "Wren", code: "DE" }],
+      [
+        "line 4",
+        "",
+        "ship: Finch\nprice: n/a\ndraft: FALSE\ncode: FR",
+        { ship: "Finch", draft: false, code: "FR" },
+      ],
+    ],
+  ],
+  thousands: [
+    "a.csv",
+    'item,count,sum\nTea,"1,200","1,200.50"\nRope,"850","3"\nLamp,"12,000","1,000,000"\n',
+    [
+      [
+        "line 2",
+        "",
+        "item: Tea\ncount: 1,200\nsum: 1,200.50",
+        { item: "Tea", count: 1200, sum: 1200.5 },
+      ],
+      ["line 3", "", "item: Rope\ncount: 850\nsum: 3", { item: "Rope", count: 850, sum: 3 }],
+      [
+        "line 4",
+        "",
+        "item: Lamp\ncount: 12,000\nsum: 1,000,000",
+        { item: "Lamp", count: 12000, sum: 1e6 },
+      ],
+    ],
+  ],
+  "decimals of many digits": [
+    "a.csv",
+    "item,x\nTea,0.30000000000000004\nRope,2\n",
+    [
+      ["line 2", "", "item: Tea\nx: 0.30000000000000004", { item: "Tea", x: 0.30000000000000004 }],
+      ["line 3", "", "item: Rope\nx: 2", { item: "Rope", x: 2 }],
+    ],
+  ],
+  "years below a name": [
+    "a.csv",
+    "Sales,,Costs,\n2023,2024,2023,2024\n10,20,30,40\n",
+    [
+      [
+        "line 3",
+        "",
+        "Sales 2023: 10\nSales 2024: 20\nCosts 2023: 30\nCosts 2024: 40",
+        { "Sales 2023": 10, "Sales 2024": 20, "Costs 2023": 30, "Costs 2024": 40 },
+      ],
+    ],
   ],
 };
 
@@ -296,17 +472,6 @@ test("table: an option names the head", async () => {
     recordsOf((await readOne("a.csv", table, { tableHeader })).passages).map(([, , text]) => text);
   assert.equal(await read("yes", "Lion,Africa\nTiger,Asia\n"), ["Lion: Tiger\nAfrica: Asia"]);
   assert.equal(await read("no", "id,text\n1,A.\n"), ["id | text", "1 | A."]);
-});
-
-test("table: a cell that takes up the rows below names the line where it began", async () => {
-  for (const table of ['id,text\n1,A.\n2,"open\n3,C.\n', 'id,text\n1,A.\n2,"open\n3,"C."\n']) {
-    const { passages, notes } = await readOne("a.csv", table);
-    assert.equal(recordsOf(passages), [["1", "", "A.", {}]]);
-    assert.match(
-      notes[0]!,
-      /^a\.csv:3: expected a row of a table, got a cell whose quote is not closed/,
-    );
-  }
 });
 
 test("a folder of BEIR: only the corpus is read", async () => {

@@ -2,9 +2,11 @@
 
 import { InputError } from "../../io/errors.ts";
 import { type JsonLine, readJsonLines } from "../../io/json/json-lines.ts";
+import { parseRecords } from "../../io/json/parse-json.ts";
 import { openRegularFile, type SourceFile } from "../file/source-file.ts";
 import type { Document } from "../tree/document.ts";
 import { valueDocument } from "./record.ts";
+import { RecordIds } from "./record-ids.ts";
 
 /** A file that begins with so many lines that are not JSON is no file of JSON Lines. */
 const MAX_FIRST = 10;
@@ -14,11 +16,13 @@ const MAX_NAMED = 10;
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   await (await openRegularFile(file.path)).close(); // a pipe would wait for its writer
   const values = jsonLinesOf(file.path, (problem) => file.report(problem), file.signal);
+  const ids = new RecordIds();
   for await (const { line, value } of values) {
     file.budget.renew();
-    yield valueDocument(value, `line ${line}`, file.budget, line);
+    yield valueDocument(value, { name: `line ${line}`, line }, ids, file.budget);
     await file.budget.pause();
   }
+  ids.report(file.path, file.report);
 }
 
 /**
@@ -38,7 +42,7 @@ export async function* jsonLinesOf(
     if (read === 0 && defective === MAX_FIRST) throw first[0]!;
     if (read > 0) for (const one of first.splice(0)) report(one);
   };
-  for await (const line of readJsonLines(path, signal, skip)) {
+  for await (const line of readJsonLines(path, signal, skip, parseRecords)) {
     read++;
     for (const one of first.splice(0)) report(one);
     yield line;

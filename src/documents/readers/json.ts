@@ -1,12 +1,13 @@
 /** JSON: each object of a list is a document. */
 
 import { InputError } from "../../io/errors.ts";
-import { parseJson } from "../../io/json/parse-json.ts";
+import { parseRecords } from "../../io/json/parse-json.ts";
 import { type Fields, hasText, isFields } from "../../text/record-fields.ts";
 import type { SourceFile } from "../file/source-file.ts";
 import type { Document } from "../tree/document.ts";
 import { read as readJsonLines } from "./json-lines.ts";
 import { valueDocument } from "./record.ts";
+import { IdColumns, RecordIds } from "./record-ids.ts";
 
 /** Values of a file; it bounds the memory to about 1 GB. */
 const MAX_VALUES = 5_000_000;
@@ -28,14 +29,22 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
     return yield* readJsonLines(file);
   const value = parse(text, file.path);
   const records = recordsIn(value);
+  const ids = new RecordIds();
   if (!records) {
-    yield { ...valueDocument(value, "", file.budget), record: undefined };
+    yield { ...valueDocument(value, { name: "" }, ids, file.budget), record: undefined };
     return;
   }
-  for (const { value, name } of records) {
-    yield valueDocument(value, name, file.budget);
+  const columns = new IdColumns();
+  for (const { value } of records) {
+    if (isFields(value)) columns.add(value);
     await file.budget.pause();
   }
+  ids.choose(columns);
+  for (const { value, name } of records) {
+    yield valueDocument(value, { name }, ids, file.budget);
+    await file.budget.pause();
+  }
+  ids.report(file.path, file.report);
 }
 
 interface JsonRecordValue {
@@ -86,7 +95,7 @@ function squadRecords(articles: readonly JsonRecordValue[]): JsonRecordValue[] |
 
 function isJson(text: string): boolean {
   try {
-    parseJson(text, "");
+    parseRecords(text, "");
     return true;
   } catch {
     return false;
@@ -95,7 +104,7 @@ function isJson(text: string): boolean {
 
 function parse(text: string, where: string): unknown {
   try {
-    return parseJson(text, where, MAX_VALUES);
+    return parseRecords(text, where, MAX_VALUES);
   } catch (cause) {
     if (cause instanceof InputError) throw cause;
     throw new InputError(

@@ -12,10 +12,11 @@ import { usefulTitle } from "../file/title.ts";
 import { type Container, Damage, withContainer } from "../office/container.ts";
 import type { Row } from "../tables/delimited.ts";
 import type { Document } from "../tree/document.ts";
-import { addElements, element, Inline, type Node } from "../tree/html-tree.ts";
+import { addElements, element, Inline, type Node, textOf } from "../tree/html-tree.ts";
 import { childrenOf, type Element, find, first, isText, textContent } from "../tree/markup.ts";
 import { Outline } from "../tree/outline.ts";
-import { tableDocuments } from "./table.ts";
+import { RecordIds } from "./record-ids.ts";
+import { sheetDocuments } from "./table.ts";
 
 /** Empty cells and rows that only fill the sheet are repeated up to a million times. */
 const MAX_REPEATED = 1_000;
@@ -32,11 +33,12 @@ async function* openDocuments(container: Container, file: SourceFile): AsyncGene
   const styles = new ScriptStyles(root);
   const [content] = childrenOf(body);
   if (content?.name === "office:spreadsheet") {
+    const ids = new RecordIds();
     for (const table of find(content, "table:table")) {
       const sheet = table.attributes["table:name"] ?? "";
-      const rows = rowsOf(table, styles, file.budget);
-      yield* tableDocuments(() => rows, file, { place: { sheet }, name: sheet });
+      yield* sheetDocuments(rowsOf(table, styles, file.budget), file, ids, sheet);
     }
+    ids.report(file.path, file.report);
     return;
   }
   const text = new OpenText(styles, file.budget);
@@ -207,20 +209,25 @@ function rowsOf(table: Element, styles: ScriptStyles, budget: Budget): Row[] {
   const text = new OpenText(styles, budget);
   for (const row of find(table, "table:table-row")) {
     const cells: string[] = [];
+    const values: (string | undefined)[] = [];
     for (const cell of childrenOf(row)) {
       if (!/^table:(?:covered-)?table-cell$/.test(cell.name)) continue;
-      const content = cell.name === "table:table-cell" ? cellText(cell, text) : "";
+      const content = cell.name === "table:table-cell" ? cellText(cell, text, budget) : "";
+      const value = content === "" ? undefined : numberOf(cell);
       const repeated = timesOf(cell, "table:number-columns-repeated");
       const count = content === "" ? Math.min(repeated, MAX_REPEATED) : repeated;
       budget.spend("cells", count);
       budget.spend("characters", count * content.length);
-      for (let i = 0; i < count; i++) cells.push(content);
+      for (let i = 0; i < count; i++) {
+        cells.push(content);
+        values.push(value);
+      }
     }
     while (cells.at(-1) === "") cells.pop();
     const repeated = timesOf(row, "table:number-rows-repeated");
     if (cells.length > 0) budget.spend("cells", repeated * cells.length);
     for (let i = 0; cells.length > 0 && i < repeated; i++)
-      rows.push({ cells, lines: [line + i + 1, line + i + 1] });
+      rows.push({ cells, values, lines: [line + i + 1, line + i + 1] });
     line += repeated;
   }
   return rows;
@@ -229,11 +236,16 @@ function rowsOf(table: Element, styles: ScriptStyles, budget: Budget): Row[] {
 const timesOf = ({ attributes }: Element, name: string): number =>
   Math.max(1, Number.parseInt(attributes[name] ?? "1", 10) || 1);
 
-function cellText(cell: Element, text: OpenText): string {
+/** What a person sees in a cell; dates as `2024-05-01`. */
+function cellText(cell: Element, text: OpenText, budget: Budget): string {
   const { attributes } = cell;
   const type = attributes["office:value-type"];
   if (type === "date") return attributes["office:date-value"] ?? "";
   if (type === "boolean") return attributes["office:boolean-value"] ?? "";
-  if (type === "float") return attributes["office:value"] ?? "";
-  return text.blocks(cell).map(textContent).join("\n").trim();
+  return textOf(text.blocks(cell), budget) || (numberOf(cell) ?? "");
 }
+
+const NUMBERS = new Set(["float", "percentage", "currency"]);
+
+const numberOf = ({ attributes }: Element): string | undefined =>
+  NUMBERS.has(attributes["office:value-type"] ?? "") ? attributes["office:value"] : undefined;

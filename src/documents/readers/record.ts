@@ -1,42 +1,49 @@
 /** The document of a record: an object of JSON, or a row of a table with named columns. */
 
-import { type Fields, isFields, recordFields } from "../../text/record-fields.ts";
+import { type Fields, isFields } from "../../text/record-fields.ts";
 import type { Budget } from "../file/budget.ts";
-import type { Document } from "../tree/document.ts";
+import type { Block, Document } from "../tree/document.ts";
+import type { RecordIds } from "./record-ids.ts";
 
-/**
- * Takes id, title, text and metadata from the fields. Without a text, the text is a line `name:
- * value` for each field.
- *
- * @param record identifies a record without an id
- */
-export function recordDocument(
-  fields: Fields,
-  record: string,
-  budget: Budget,
-  line?: number,
-): Document {
-  const { id, title = "", text, metadata } = recordFields(fields);
-  const lines = line === undefined ? {} : { lines: [[0, line]] as const };
-  const body = text ?? linesOf(fields, budget);
-  const kind = text === undefined ? ({ kind: "list" } as const) : {};
-  const blocks = body.trim() === "" ? [] : [{ text: body, headings: [], ...kind, ...lines }];
-  return { record: id ?? record, title, blocks, metadata };
+/** Longer lists of numbers are vectors, which say nothing to a reader. */
+const MAX_NUMBERS = 64;
+
+/** Where a record is in its file. */
+export interface RecordPlace {
+  /** Identifies a record without an id: `line 7`. */
+  readonly name: string;
+  /** Of JSON Lines. */
+  readonly line?: number;
 }
 
 /**
- * The document of a JSON value, which is an object or a text.
- *
- * @param line of JSON Lines
+ * Takes id, title, text and metadata from the fields. The text is a line `name: value` for each
+ * other field, and below them the field that holds text.
  */
+export function recordDocument(
+  fields: Fields,
+  { name, line }: RecordPlace,
+  ids: RecordIds,
+  budget: Budget,
+): Document {
+  const { id, title = "", text, others, metadata } = ids.fieldsOf(fields);
+  const lines = line === undefined ? {} : { lines: [[0, line]] as const };
+  const list = linesOf(text === undefined ? fields : others, budget);
+  const blocks: Block[] = [];
+  if (list !== "") blocks.push({ text: list, headings: [], kind: "list", ...lines });
+  if (text !== undefined && text.trim() !== "") blocks.push({ text, headings: [], ...lines });
+  return { record: id ?? name, title, blocks, metadata };
+}
+
+/** The document of a JSON value, which is an object or a text. */
 export function valueDocument(
   value: unknown,
-  record: string,
+  place: RecordPlace,
+  ids: RecordIds,
   budget: Budget,
-  line?: number,
 ): Document {
   const fields = isFields(value) ? value : { text: linesOf(value, budget) };
-  return recordDocument(fields, record, budget, line);
+  return recordDocument(fields, place, ids, budget);
 }
 
 /** All values of a JSON value, one a line, with their names: `address.city: Rome`. */
@@ -44,6 +51,7 @@ export function linesOf(value: unknown, budget: Budget): string {
   const lines: string[] = [];
   const collect = (inner: unknown, name: string): void => {
     if (inner === null || inner === undefined || inner === "") return;
+    if (isVector(inner)) return;
     if (Array.isArray(inner)) for (const one of inner) collect(one, name);
     else if (typeof inner === "object")
       for (const [key, one] of Object.entries(inner)) {
@@ -59,3 +67,8 @@ export function linesOf(value: unknown, budget: Budget): string {
   collect(value, "");
   return lines.join("\n");
 }
+
+const isVector = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.length > MAX_NUMBERS &&
+  value.every((one) => typeof one === "number");

@@ -302,7 +302,10 @@ class RstParser {
     nodes: Node[],
   ): void {
     const parse = (source: string): (readonly string[])[] =>
-      Array.from(parseRows(source, ",", "a csv-table", this.#budget), ({ cells }) => cells);
+      Array.from(
+        parseRows(source, { separator: "," }, "a csv-table", this.#budget),
+        ({ cells }) => cells,
+      );
     const header = options.get("header");
     const names = header === undefined ? [] : parse(header);
     const rows = [...names, ...parse(content.lines.join("\n"))].filter(

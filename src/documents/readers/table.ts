@@ -12,11 +12,13 @@ import {
   headOf,
   namesWithoutHead,
   SAMPLE_ROWS,
+  tablesOf,
   typedValue,
 } from "../tables/table-columns.ts";
-import type { Document, Place } from "../tree/document.ts";
+import type { Block, Document, Place } from "../tree/document.ts";
 import { consecutiveLines } from "../tree/outline.ts";
 import { recordDocument } from "./record.ts";
+import { IdColumns, RecordIds } from "./record-ids.ts";
 
 /** A row of a table with a row that names the columns. */
 export interface TableRow extends Pick<Row, "lines"> {
@@ -27,10 +29,12 @@ export interface TableRow extends Pick<Row, "lines"> {
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const text = await file.text();
-  yield* tableDocuments(() => rowsOf(text, file), file);
+  const ids = new RecordIds();
+  yield* tableDocuments(() => rowsOf(text, file), file, ids);
+  ids.report(file.path, file.report);
 }
 
-/** @throws {InputError} for a damaged row, and for one that is too long */
+/** @throws {InputError} for a row that is too long */
 export async function* readRows(file: SourceFile): AsyncGenerator<TableRow> {
   const text = await file.text();
   let names: readonly string[] | undefined;
@@ -43,8 +47,7 @@ export async function* readRows(file: SourceFile): AsyncGenerator<TableRow> {
 }
 
 function rowsOf(text: string, { name, path, budget }: SourceFile): Iterable<Row> {
-  const { separator, start } = layoutOf(text, /\.tsv(\.gz)?$/i.test(name));
-  return parseRows(text, separator, path, budget, start);
+  return parseRows(text, layoutOf(text, /\.tsv(\.gz)?$/i.test(name)), path, budget);
 }
 
 const NAMED = { auto: undefined, yes: true, no: false } as const;
@@ -56,14 +59,28 @@ export interface TablePlace {
   readonly name: string;
 }
 
+/** The documents of the rows of a sheet, which can have several tables. */
+export async function* sheetDocuments(
+  rows: readonly Row[],
+  file: SourceFile,
+  ids: RecordIds,
+  sheet: string,
+): AsyncGenerator<Document> {
+  const where = { place: { sheet }, name: sheet };
+  for (const table of tablesOf(rows, NAMED[file.tableHeader ?? "auto"]))
+    yield* tableDocuments(() => table, file, ids, where);
+}
+
 /**
  * The documents of the rows of a table.
  *
- * @param rows is called twice, because the type of a column is that of all its values
+ * @param rows is called several times, because the type of a column is that of all its values, and
+ *   a column of ids is one of different values
  */
-export async function* tableDocuments(
+async function* tableDocuments(
   rows: () => Iterable<Row>,
   file: SourceFile,
+  ids: RecordIds,
   where?: TablePlace,
 ): AsyncGenerator<Document> {
   const sample = firstRows(rows());
@@ -71,24 +88,26 @@ export async function* tableDocuments(
   const names = head.names
     ? columnNames(head.names)
     : namesWithoutHead(sample.slice(head.rows).filter(({ cells }) => cells.join("") !== ""));
-  const types = await columnTypes(rows(), head, file);
+  const columns = await columnsOf(rows(), head, names, file);
+  ids.choose(columns.ids);
   const record = (line: number): string => (where ? `${where.name}!${line}` : `line ${line}`);
   const place = where ? { place: where.place } : {};
   for (const { cells, lines } of head.titles)
-    yield {
-      record: record(lines[0]),
-      title: "",
-      blocks: [{ text: cells.join(" ").trim(), headings: [], lines: [[0, lines[0]]], ...place }],
-    };
+    yield lineDocument(cells.join(" ").trim(), record(lines[0]), lines[0], place);
+  const empty = (head.names ?? []).filter((name, i) => name !== "" && !columns.types[i]?.hasValues);
+  const headLine = sample[head.rows - 1]?.lines[0];
+  if (where && empty.length > 0 && headLine !== undefined)
+    yield lineDocument(empty.join(" | "), record(headLine), headLine, place);
   let number = 0;
   const width = names?.length ?? sample.at(-1)?.cells.length ?? 0;
-  for (const { cells, lines } of rows()) {
-    if (++number <= head.rows || isLeftOut(cells, width)) continue;
+  for (const row of rows()) {
+    if (++number <= head.rows || isLeftOut(row.cells, width)) continue;
     file.budget.spend("records");
     await file.budget.pause();
-    const document = rowDocument(cells, names, record(lines[0]), file.budget);
+    const { lines } = row;
+    const document = rowDocument(row.cells, names, record(lines[0]), ids, file.budget);
     const block = { headings: [], ...place };
-    const metadata = typed(document.metadata, names, cells, types);
+    const metadata = typed(document.metadata, names, row, columns.types);
     const marked = Array.from(document.blocks, ({ text, kind }) => ({
       ...block,
       text,
@@ -98,6 +117,18 @@ export async function* tableDocuments(
     yield { ...document, metadata, blocks: marked };
   }
 }
+
+/** A line that is no row: a title, or names of columns without values. */
+const lineDocument = (
+  text: string,
+  record: string,
+  line: number,
+  place: Pick<Block, "place">,
+): Document => ({
+  record,
+  title: "",
+  blocks: [{ text, headings: [], lines: [[0, line]], ...place }],
+});
 
 /** The rows that the head of the table is guessed from, up to one that is damaged. */
 function firstRows(rows: Iterable<Row>): Row[] {
@@ -117,26 +148,35 @@ function firstRows(rows: Iterable<Row>): Row[] {
 const isLeftOut = (cells: readonly string[], width: number): boolean =>
   cells.every((cell) => cell === "") || (cells.length === 1 && width > 1 && /^#/.test(cells[0]!));
 
-async function columnTypes(
+/** What the rows below the head say of the columns. */
+interface Columns {
+  readonly types: readonly ColumnTypes[];
+  readonly ids: IdColumns;
+}
+
+async function columnsOf(
   rows: Iterable<Row>,
   head: Head,
+  names: readonly string[] | undefined,
   { budget }: SourceFile,
-): Promise<ColumnTypes[]> {
+): Promise<Columns> {
   const types: ColumnTypes[] = [];
+  const ids = new IdColumns();
   let number = 0;
   try {
-    for (const { cells } of rows) {
+    for (const { cells, values } of rows) {
       if (++number <= head.rows) continue;
+      if (names) ids.add(fieldsOf(cells, names));
       for (const [i, cell] of cells.entries()) {
         types[i] ??= new ColumnTypes();
-        types[i].add(cell);
+        types[i].add(values?.[i] ?? cell);
       }
       await budget.pause();
     }
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
   }
-  return types;
+  return { types, ids };
 }
 
 /** Without names, the text of a row is its cells. */
@@ -144,9 +184,10 @@ function rowDocument(
   cells: readonly string[],
   names: readonly string[] | undefined,
   record: string,
+  ids: RecordIds,
   budget: Budget,
 ): Document {
-  if (names) return recordDocument(fieldsOf(cells, names), record, budget);
+  if (names) return recordDocument(fieldsOf(cells, names), { name: record }, ids, budget);
   const text = cells.filter((cell) => cell !== "").join(" | ");
   return {
     record,
@@ -163,13 +204,14 @@ const fieldsOf = (cells: readonly string[], names: readonly string[]): Record<st
 function typed(
   metadata: Metadata = {},
   names: readonly string[] = [],
-  cells: readonly string[],
+  { cells, values }: Row,
   types: readonly ColumnTypes[],
 ): Metadata {
   const columns = cells.flatMap((cell, i): [string, Metadata[string]][] => {
     const name = names[i] ?? `column ${i + 1}`;
-    const isKept = cell !== "" && metadata[name] !== undefined;
-    return isKept ? [[name, typedValue(cell, types[i]?.type() ?? "text")]] : [];
+    if (metadata[name] === undefined) return [];
+    const value = typedValue(values?.[i] ?? cell, types[i]?.type() ?? "text");
+    return value === undefined ? [] : [[name, value]];
   });
   return Object.fromEntries(columns);
 }

@@ -11,7 +11,9 @@ import { isTrue, mainPart, relatedPart, relationshipsOf } from "../office/office
 import type { Row } from "../tables/delimited.ts";
 import type { Document } from "../tree/document.ts";
 import { childrenOf, type Element, find, first, textContent } from "../tree/markup.ts";
-import { tableDocuments } from "./table.ts";
+import { subscript, superscript } from "../tree/scripts.ts";
+import { RecordIds } from "./record-ids.ts";
+import { sheetDocuments } from "./table.ts";
 
 const MAX_COLUMNS = 16_384;
 /** Built-in formats of dates (18.8.30). */
@@ -40,15 +42,16 @@ async function* workbookRows(container: Container, file: SourceFile): AsyncGener
     file,
   };
   const leftOut = new LeftOut();
+  const ids = new RecordIds();
   for (const { attributes } of find(workbook, "sheet")) {
     const { name: sheet = "" } = attributes;
     const relationship = relationships.find(({ id }) => id === attributes["r:id"]);
     const root = relationship && (await container.xml(relationship.target));
     if (relationship?.type === "chartsheet") leftOut.add("chart");
     if (!root || relationship.type !== "worksheet") continue;
-    const rows = rowsOf(root, context);
-    yield* tableDocuments(() => rows, file, { place: { sheet }, name: sheet });
+    yield* sheetDocuments(rowsOf(root, context), file, ids, sheet);
   }
+  ids.report(file.path, file.report);
   for (const name of container.names)
     if (/\/charts\/chart\d+\.xml$/.test(name)) leftOut.add("chart");
   leftOut.report(file);
@@ -138,11 +141,28 @@ function dateText(days: number, epoch: number): string {
 }
 
 /** A text whose parts may have formats, without the reading of Japanese words. */
-const richText = (item: Element): string =>
-  [...find(item, "t", "rPh")]
-    .filter(({ name }) => name === "t")
-    .map(textContent)
-    .join("");
+function richText(item: Element): string {
+  let written = "";
+  for (const run of childrenOf(item)) {
+    if (run.name !== "r" && run.name !== "t") continue;
+    const texts = run.name === "t" ? [run] : childrenOf(run, "t");
+    const text = texts.map((one) => unescaped(textContent(one))).join("");
+    const align = first(run, "vertAlign")?.attributes.val;
+    const before = written.slice(-1);
+    if (align === "superscript") written += superscript(text, before);
+    else if (align === "subscript") written += subscript(text, before);
+    else written += text;
+  }
+  return written;
+}
+
+/** `_x000D_` is a character that XML cannot hold, or the end of a line (22.9.2.19). */
+const unescaped = (text: string): string =>
+  text
+    .replace(/_x([\dA-F]{4})_/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    )
+    .replace(/\r\n?/g, "\n");
 
 function dateStyles(styles: Element | undefined): boolean[] {
   if (!styles) return [];

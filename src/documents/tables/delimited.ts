@@ -1,10 +1,11 @@
 /**
  * Rows of CSV and similar tables, in the forms that programs and people write.
  *
- * A parser of its own, because a row must stop at the limits while it is read, and an open quote
- * must be reported with the line where it began.
+ * A parser of its own, because a row must stop at the limits while it is read, and because a quote
+ * that is not closed must cost no row: the cell is then what is written, and the file goes on.
  *
- * Source: RFC 4180. Beyond it: spaces around quotes, and quotes inside of a cell that are no marks.
+ * Source: RFC 4180. Beyond it: spaces around quotes, quotes inside of a cell that are no marks, and
+ * `\"` in a quoted cell (Spark, MySQL). TSV has no quotes (IANA text/tab-separated-values).
  */
 
 import { InputError } from "../../io/errors.ts";
@@ -15,41 +16,61 @@ const MAX_ROW_LENGTH = 2 ** 20; // characters
 const MAX_COLUMNS = 10_000;
 
 export interface Row {
+  /** What a person sees in each cell. */
   readonly cells: readonly string[];
+  /** Of cells that show a number in a form of its own: the number, for filters. */
+  readonly values?: readonly (string | undefined)[];
   /** The first and the last line of the row in the file. */
   readonly lines: readonly [first: number, last: number];
 }
 
-/** @throws {InputError} for a row that is too long, and for a cell whose quote is not closed */
+/** How the rows of a text are written. */
+export interface Layout {
+  readonly separator: string;
+  /** The position of the first row, after a line `sep=;`. Default: 0. */
+  readonly start?: number;
+  /** Whether cells can be in quotes. Default: true. */
+  readonly hasQuotes?: boolean;
+  /** Whether `\"` in a quoted cell is a quote of its text. Default: false. */
+  readonly hasEscapes?: boolean;
+}
+
+/** @throws {InputError} for a row that is too long or has too many columns */
 export function* parseRows(
   text: string,
-  separator: string,
+  layout: Layout,
   where: string,
   budget: Budget,
-  start = 0,
 ): Generator<Row, void> {
-  const scanner = new Scanner(text, separator, where, budget, start);
+  const scanner = new Scanner(text, layout, where, budget);
   while (!scanner.isAtEnd) yield scanner.row();
 }
 
 class Scanner {
   readonly #text: string;
+  readonly #layout: Layout;
   readonly #separator: string;
   readonly #where: string;
   readonly #budget: Budget;
   #at: number;
   #line = 1;
-  /** The next separator, quote mark and line break at or after `#at`; the end without one. */
+  /** The next separator and line break at or after `#at`; the end without one. */
   #nextSeparator = -1;
   #nextBreak = -1;
+  /**
+   * The end of the last line with a quote that is not closed. Quotes inside of cells are no longer
+   * sought there, so that the time grows with the length of the text.
+   */
+  #strictUntil = -1;
 
-  constructor(text: string, separator: string, where: string, budget: Budget, start: number) {
+  constructor(text: string, layout: Layout, where: string, budget: Budget) {
     this.#text = text;
-    this.#separator = separator;
+    this.#layout = layout;
+    this.#separator = layout.separator;
     this.#where = where;
     this.#budget = budget;
-    this.#at = start;
-    this.#line += text.slice(0, start).split("\n").length - 1;
+    this.#at = layout.start ?? 0;
+    this.#line += text.slice(0, this.#at).split("\n").length - 1;
   }
 
   get isAtEnd(): boolean {
@@ -62,7 +83,7 @@ class Scanner {
     for (let isOpen = true; isOpen; ) {
       if (cells.length === MAX_COLUMNS) throw tooWide(this.#where, first);
       this.#budget.spend("cells");
-      cells.push(this.#isQuoted() ? this.#quotedCell() : this.#plainCell());
+      cells.push((this.#isQuoted() ? this.#quotedCell() : undefined) ?? this.#plainCell());
       if (this.#at - start > MAX_ROW_LENGTH) throw tooLong(this.#where, first);
       isOpen = this.#text[this.#at] === this.#separator;
       this.#at++;
@@ -74,6 +95,7 @@ class Scanner {
 
   /** Whether the next cell begins with a quote, after spaces. */
   #isQuoted(): boolean {
+    if (this.#layout.hasQuotes === false) return false;
     const at = this.#skipSpaces(this.#at);
     return this.#text[at] === '"';
   }
@@ -92,45 +114,59 @@ class Scanner {
   }
 
   #cellEnd(from: number): number {
-    const position = (found: number): number => (found === -1 ? this.#text.length : found);
-    if (this.#nextSeparator < from)
-      this.#nextSeparator = position(this.#text.indexOf(this.#separator, from));
-    if (this.#nextBreak < from) this.#nextBreak = position(this.#text.indexOf("\n", from));
-    return Math.min(this.#nextSeparator, this.#nextBreak);
+    if (this.#nextSeparator < from) this.#nextSeparator = this.#find(this.#separator, from);
+    return Math.min(this.#nextSeparator, this.#lineEnd(from));
   }
 
-  #quotedCell(): string {
+  #lineEnd(from: number): number {
+    if (this.#nextBreak < from) this.#nextBreak = this.#find("\n", from);
+    return this.#nextBreak;
+  }
+
+  #find(mark: string, from: number): number {
+    const found = this.#text.indexOf(mark, from);
+    return found === -1 ? this.#text.length : found;
+  }
+
+  /** Undefined if the quote is not closed before a separator or the end of the row. */
+  #quotedCell(): string | undefined {
     const text = this.#text;
-    const opening = this.#line;
     const start = this.#skipSpaces(this.#at) + 1;
+    const lineEnd = this.#lineEnd(start);
+    let isStray = false; // a quote inside of the cell, so that the cell ends on this line
     for (let at = text.indexOf('"', start); at !== -1; at = text.indexOf('"', at + 1)) {
-      if (at - start > MAX_ROW_LENGTH) throw tooLong(this.#where, opening);
+      if (at - start > MAX_ROW_LENGTH || (isStray && at > lineEnd)) break;
+      if (this.#isEscaped(at, start)) continue;
       if (text[at + 1] === '"') {
         at++;
         continue;
       }
       const end = this.#skipSpaces(at + 1);
-      const isClosed = end >= text.length || text[end] === this.#separator || text[end] === "\n";
-      const cell = text.slice(start, at);
-      const breaks = isClosed || cell.includes("\n") ? cell.split("\n").length - 1 : 0;
-      if (isClosed) {
-        this.#line += breaks;
+      if (end >= text.length || text[end] === this.#separator || text[end] === "\n") {
         this.#at = end;
-        return cell.replaceAll('""', '"');
+        return this.#unquoted(text.slice(start, at));
       }
-      if (breaks > 0) throw openQuote(this.#where, opening);
+      if (at > lineEnd || at < this.#strictUntil) break;
+      isStray = true;
     }
-    throw openQuote(this.#where, opening);
+    this.#strictUntil = lineEnd;
+    return undefined;
+  }
+
+  /** Whether an odd number of backslashes is before a quote. */
+  #isEscaped(quote: number, start: number): boolean {
+    if (!this.#layout.hasEscapes) return false;
+    let first = quote;
+    while (first > start && this.#text[first - 1] === "\\") first--;
+    return (quote - first) % 2 === 1;
+  }
+
+  #unquoted(cell: string): string {
+    this.#line += cell.split("\n").length - 1;
+    const plain = this.#layout.hasEscapes ? cell.replaceAll('\\"', '"') : cell;
+    return plain.replaceAll('""', '"');
   }
 }
-
-const openQuote = (where: string, line: number): InputError =>
-  new InputError({
-    where: `${where}:${line}`,
-    expected: "a row of a table",
-    got: "a cell whose quote is not closed, so that it takes up the rows below",
-    remedy: 'close the quote, or write "" for a quote inside of a cell',
-  });
 
 const tooLong = (where: string, line: number): InputError =>
   new InputError({
@@ -153,17 +189,15 @@ const SEPARATORS = [",", ";", "\t", "|"];
 const SAMPLE_LINES = 50;
 const SAMPLE_LENGTH = 50_000;
 
-export interface Layout {
-  readonly separator: string;
-  /** The position of the first row, after a line `sep=;`. */
-  readonly start: number;
-}
+/** `\"` before something else than the end of a cell, as in `"the \"red\" one"`. */
+const ESCAPED_QUOTE = /\\"(?![\s",;|])/;
 
 /** The separator that `sep=` names, else the one that divides most lines into as many cells. */
 export function layoutOf(text: string, isTabbed: boolean): Layout {
+  const hasEscapes = ESCAPED_QUOTE.test(text);
   const [line, named] = /^sep=([^\n])[ \t]*(?:\n|$)/i.exec(text) ?? [];
-  if (named !== undefined) return { separator: named, start: line!.length };
-  if (isTabbed) return { separator: "\t", start: 0 };
+  if (named !== undefined) return { separator: named, start: line!.length, hasEscapes };
+  if (isTabbed) return { separator: "\t", hasQuotes: false };
   const lines = text
     .slice(0, SAMPLE_LENGTH)
     .replace(/"[^"]*"/g, '""')
@@ -171,7 +205,8 @@ export function layoutOf(text: string, isTabbed: boolean): Layout {
     .slice(0, SAMPLE_LINES)
     .filter((one) => one.trim() !== "" && !one.startsWith("#"));
   const best = SEPARATORS.map((separator) => ({ separator, score: agreement(lines, separator) }));
-  return { separator: best.reduce((a, b) => (b.score > a.score ? b : a)).separator, start: 0 };
+  const { separator } = best.reduce((a, b) => (b.score > a.score ? b : a));
+  return { separator, hasEscapes };
 }
 
 /** How many lines have the most frequent number of separators, which counts a little too. */

@@ -1,5 +1,6 @@
 /** What the rows of a table mean: which row names the columns, and what type each column has. */
 
+import { append } from "../../math/append.ts";
 import type { MetadataValue } from "../../text/passage.ts";
 import { ID_NAMES, TEXT_NAMES, TITLE_NAMES } from "../../text/record-fields.ts";
 import { countWords } from "../../text/units.ts";
@@ -42,8 +43,36 @@ export function headOf(sample: readonly Row[], named: boolean | undefined): Head
   }
   if (at === sample.length) return { rows: 0, names: undefined, titles: [] };
   const first = sample[at]!.cells.map((cell, i) => (i === 0 ? cell.replace(/^#\s*/, "") : cell));
+  const second = named === undefined ? namesBelow(first, sample.slice(at + 1)) : undefined;
+  if (second) return { rows: at + 2, names: second, titles };
   const isNamed = named ?? areNames(first, sample.slice(at + 1));
   return { rows: isNamed ? at + 1 : at, names: isNamed ? first : undefined, titles };
+}
+
+/**
+ * The tables of a sheet. Below a table with names and rows, another one begins after an empty row
+ * if names are found there again.
+ *
+ * @param named as of `headOf`; whoever says which row names the columns has one table
+ */
+export function tablesOf(rows: readonly Row[], named: boolean | undefined): (readonly Row[])[] {
+  if (named !== undefined) return [rows];
+  const parts: Row[][] = [];
+  for (const row of rows) {
+    const isNext = parts.at(-1)?.at(-1)?.lines[1] === row.lines[0] - 1;
+    if (isNext) parts.at(-1)!.push(row);
+    else parts.push([row]);
+  }
+  const tables: Row[][] = [];
+  let hasNames = false;
+  for (const part of parts) {
+    const { names, rows: first } = headOf(part.slice(0, SAMPLE_ROWS), undefined);
+    const isTable = names !== undefined && part.length > first;
+    if (tables.length === 0 || (hasNames && isTable)) tables.push(part);
+    else append(tables.at(-1)!, part);
+    hasNames ||= isTable;
+  }
+  return tables;
 }
 
 /** The number of cells that most rows have. */
@@ -52,6 +81,24 @@ function usualWidth(rows: readonly Row[]): number {
   for (const { cells } of rows)
     counts.set(cells.length, (counts.get(cells.length) ?? 0) + cells.length);
   return [...counts].reduce((best, one) => (one[1] > best[1] ? one : best), [0, 0])[0];
+}
+
+/** Years and quarters below the name of several columns. */
+const PERIOD = /^(?:(?:19|20)\d\d|Q[1-4])$/;
+
+/** `Sales 2023` and `Sales 2024` for a name above two periods. Undefined for other rows. */
+function namesBelow(above: readonly string[], below: readonly Row[]): string[] | undefined {
+  const periods = below[0]?.cells ?? [];
+  const spans = above.some((name, i) => i > 0 && name === "" && periods[i] !== "");
+  const filled = periods.filter((cell) => cell !== "");
+  if (below.length < 2 || !spans || filled.length < 2) return undefined;
+  if (!filled.every((cell) => PERIOD.test(cell))) return undefined;
+  let group = "";
+  const names = periods.map((period, i) => {
+    group = above[i] || (period === "" ? "" : group);
+    return `${group} ${period}`.trim();
+  });
+  return new Set(names).size === names.length ? names : undefined;
 }
 
 /**
@@ -87,38 +134,54 @@ function standsOut(name: string, values: readonly string[]): boolean {
   return values.length >= 10 && new Set(values).size <= 0.3 * values.length; // categories
 }
 
-export type ColumnType = "number" | "decimal comma" | "boolean" | "list" | "text";
+export type ColumnType = "number" | "thousands" | "decimal comma" | "boolean" | "list" | "text";
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d{1,3})?$/i;
+/** `1,200` and `12,000.50`, and in their column `850`. */
+const THOUSANDS = /^-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?$/;
 const DECIMAL_COMMA = /^-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?$/;
-/** More digits are an identifier, and a number would lose some of them. */
+/** Integers of more digits are identifiers, and a number would lose some of them. */
 const MAX_DIGITS = 15;
+/** What programs and people write for no value. In a column of texts, it is text. */
+const MISSING = /^(?:|n\/?a|#n\/a|<na>|nan|null|none|\\n|-{1,2}|[–—])$/i;
 
 /** Collects the values of a column. A column has the type that all of them have. */
 export class ColumnTypes {
   #isEmpty = true;
   #hasComma = false;
-  readonly #possible = new Set<ColumnType>(["number", "decimal comma", "boolean", "list"]);
+  readonly #possible = new Set<ColumnType>([
+    "number",
+    "thousands",
+    "decimal comma",
+    "boolean",
+    "list",
+  ]);
 
   add(value: string): void {
-    if (value === "") return;
+    if (MISSING.test(value)) return;
     this.#isEmpty = false;
     this.#hasComma ||= value.includes(",");
     for (const type of this.#possible) if (!hasType(value, type)) this.#possible.delete(type);
   }
 
+  get hasValues(): boolean {
+    return !this.#isEmpty;
+  }
+
   type(): ColumnType {
     if (this.#isEmpty) return "text";
     const [type = "text"] = this.#possible;
-    return type === "decimal comma" && !this.#hasComma ? "text" : type;
+    const needsComma = type === "thousands" || type === "decimal comma";
+    return needsComma && !this.#hasComma ? "text" : type;
   }
 }
 
 function hasType(value: string, type: ColumnType): boolean {
   if (type === "boolean") return /^(?:true|false)$/i.test(value);
   if (type === "list") return listOf(value) !== undefined;
-  if (value.replace(/\D/g, "").length > MAX_DIGITS) return false;
-  return (type === "number" ? NUMBER : DECIMAL_COMMA).test(value);
+  if (/^-?\d+$/.test(value) && value.replace("-", "").length > MAX_DIGITS) return false;
+  if (type === "number") return NUMBER.test(value);
+  return (type === "thousands" ? THOUSANDS : DECIMAL_COMMA).test(value);
 }
 
 function typeOf(values: readonly string[]): ColumnType {
@@ -127,9 +190,11 @@ function typeOf(values: readonly string[]): ColumnType {
   return types.type();
 }
 
-/** The value of a cell of a column of this type. */
-export function typedValue(cell: string, type: ColumnType): MetadataValue {
+/** The value of a cell of a column of this type. Undefined for none. */
+export function typedValue(cell: string, type: ColumnType): MetadataValue | undefined {
+  if (cell === "" || (type !== "text" && MISSING.test(cell))) return undefined;
   if (type === "number") return Number(cell);
+  if (type === "thousands") return Number(cell.replaceAll(",", ""));
   if (type === "decimal comma") return Number(cell.replaceAll(".", "").replace(",", "."));
   if (type === "boolean") return cell.toLowerCase() === "true";
   return (type === "list" && listOf(cell)) || cell;

@@ -65,6 +65,13 @@ export function addElements(
   }
 }
 
+/** The text of HTML elements, a line for each block: that of a cell. */
+export function textOf(nodes: readonly Node[], budget: Budget): string {
+  const walker = new HtmlBlocks(budget, false);
+  walker.read(element("", nodes));
+  return walker.blocks.map(({ text }) => text).join("\n");
+}
+
 /** An item of a list that other items may follow. */
 export interface Item {
   readonly level: number;

@@ -28,17 +28,19 @@ export interface JsonLine extends JsonRecord {
  * over 64 MiB or beyond the limits of `parseJson`.
  *
  * @param skip is called for a line that is not JSON, which is then left out. Default: it is thrown
+ * @param parse parses a line
  */
 export async function* readJsonLines(
   file: string,
   signal?: AbortSignal,
   skip: (problem: InputError) => void = fail,
+  parse = parseJson,
 ): AsyncGenerator<JsonLine, void> {
   for await (const { text, ...place } of readTextLines(file, "a JSON Lines file", signal)) {
     if (text.trim() === "") continue;
     let value: unknown;
     try {
-      value = parseLine(text, place.where);
+      value = parseLine(text, place.where, parse);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       skip(error);
@@ -54,12 +56,12 @@ function fail(problem: InputError): never {
 
 /** Parses one line of a JSON Lines file. @throws {InputError} if it is not UTF-8 or not JSON. */
 export function parseJsonLine(bytes: Buffer, where: string): unknown {
-  return parseLine(decodeUtf8(bytes, where), where);
+  return parseLine(decodeUtf8(bytes, where), where, parseJson);
 }
 
-function parseLine(text: string, where: string): unknown {
+function parseLine(text: string, where: string, parse: typeof parseJson): unknown {
   try {
-    return parseJson(text, where);
+    return parse(text, where);
   } catch (cause) {
     if (cause instanceof InputError) throw cause;
     const excerpt = text.trim().slice(0, EXCERPT_LENGTH);

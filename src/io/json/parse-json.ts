@@ -30,6 +30,23 @@ export function parseJson(text: string, where: string, maxValues = MAX_VALUES): 
   return JSON.parse(text);
 }
 
+/** A text, or an integer of 17 digits and more. */
+const TEXT_OR_LONG = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|(?<![\w.+-])-?\d{17,}(?![\d.eE])/g;
+
+/**
+ * Parses the JSON of records. Integers of 17 digits and more are texts, because they identify
+ * something, and some of them would be the same number.
+ *
+ * @throws as {@link parseJson} does.
+ */
+export function parseRecords(text: string, where: string, maxValues?: number): unknown {
+  if (!/\d{17}/.test(text)) return parseJson(text, where, maxValues);
+  const quoted = text.replace(TEXT_OR_LONG, (found) =>
+    found.startsWith('"') ? found : `"${found}"`,
+  );
+  return parseJson(quoted, where, maxValues);
+}
+
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d];
 const [OPEN_ARRAY, CLOSE_ARRAY] = [0x5b, 0x5d];

@@ -1,7 +1,7 @@
 /** Front matter of Markdown: YAML between `---`, TOML between `+++`. */
 
 import { parse as parseToml } from "smol-toml";
-import { parse as parseYaml } from "yaml";
+import { parseDocument, visit } from "yaml";
 import type { Metadata } from "../../../text/passage.ts";
 import { metadataOf } from "../../../text/record-fields.ts";
 
@@ -33,23 +33,44 @@ export function frontMatter(text: string): FrontMatter {
   const { title, ...others } = fields;
   return {
     lines,
-    title: title === undefined || title === null ? undefined : String(title),
+    title: isTitle(title) ? String(title) : undefined,
     metadata: metadataOf(others),
   };
 }
+
+/** A title that is a list or an object, as `{{ title }}` of a template, says nothing. */
+const isTitle = (value: unknown): boolean =>
+  ["string", "number", "boolean"].includes(typeof value) || value instanceof Date;
 
 /** Undefined for what is no object: a line between paragraphs may look like front matter. */
 function parsed(mark: string, text: string): Readonly<Record<string, unknown>> | undefined {
   if ((text.match(/[&*][^\s,]/g)?.length ?? 0) > MAX_ALIASES) return undefined;
   try {
-    const value: unknown =
-      mark === "---"
-        ? parseYaml(text, { maxAliasCount: 100, logLevel: "silent" })
-        : parseToml(text);
+    const value: unknown = mark === "---" ? yamlOf(text) : parseToml(text);
     if (value === null) return {};
     const isObject = typeof value === "object" && !Array.isArray(value);
     return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** `title: Harbour: a guide`, which YAML refuses, and people write. */
+const COLON_IN_VALUE = /^([\w-]+:[ \t]+)([^\s"'[\]{}&*!|>%@`#][^\n]*:(?:[ \t][^\n]*)?)$/gm;
+
+/** The value of YAML. Numbers that are not written as a number is are text: `007`, `1.10`. */
+function yamlOf(text: string): unknown {
+  const quoted = text.replace(COLON_IN_VALUE, (line, name: string, written: string) => {
+    const value = written.replace(/\s#.*$/, "").trim(); // without its comment
+    return /:(?:\s|$)/.test(value) ? name + JSON.stringify(value) : line;
+  });
+  const document = parseDocument(quoted, { logLevel: "silent" });
+  if (document.errors[0]) throw document.errors[0];
+  visit(document, {
+    Scalar(_, node) {
+      const { value, source } = node;
+      if (typeof value === "number" && source !== String(value)) node.value = source;
+    },
+  });
+  return document.toJS({ maxAliasCount: 100 });
 }
