@@ -120,10 +120,7 @@ export const passwordNeeded = (): Damage =>
 const isDamage = (error: unknown): error is Damage => error instanceof Damage;
 
 const damaged = (where: string, what: string, cause: Damage): InputError =>
-  new InputError(
-    { where, expected: what, got: cause.message, remedy: cause.remedy },
-    { cause },
-  );
+  new InputError({ where, expected: what, got: cause.message, remedy: cause.remedy }, { cause });
 
 /** The path of a target in the folder of a part. */
 export const resolvePart = (part: string, target: string): string =>

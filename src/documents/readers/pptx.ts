@@ -19,8 +19,16 @@ import {
   titleProperty,
 } from "../office/office.ts";
 import type { Document, Place } from "../tree/document.ts";
-import { roman } from "../tree/html-blocks.ts";
-import { addElements, element, Inline, type Item, lineOf, listOf, type Node } from "../tree/html-tree.ts";
+import { listNumber } from "../tree/html-blocks.ts";
+import {
+  addElements,
+  element,
+  Inline,
+  type Item,
+  lineOf,
+  listOf,
+  type Node,
+} from "../tree/html-tree.ts";
 import { childrenOf, type Element, find, first, textContent } from "../tree/markup.ts";
 import { Outline } from "../tree/outline.ts";
 import { formula } from "../tree/scripts.ts";
@@ -164,19 +172,21 @@ class ListNumbers {
     const number = before?.kind === kind ? before.number + 1 : Number.parseInt(startAt, 10) || 1;
     this.#counts[level] = scheme && { kind, number };
     if (!scheme) return "";
-    const shown = shownNumber(number, type);
+    const first = SCHEMES.find(([name]) => type.startsWith(name))?.[1];
+    const shown = listNumber(number, first);
     if (type.endsWith("ParenBoth")) return `(${shown})`;
-    return shown + (type.endsWith("ParenR") ? ")" : type.endsWith("Plain") ? "" : ".");
+    if (type.endsWith("ParenR")) return `${shown})`;
+    return type.endsWith("Plain") ? shown : `${shown}.`;
   }
 }
 
-function shownNumber(number: number, type: string): string {
-  if (type.startsWith("romanLc")) return roman(number).toLowerCase();
-  if (type.startsWith("romanUc")) return roman(number);
-  const [start] = /^alpha[LU]c/.exec(type) ?? [];
-  if (start === undefined || number > 26) return String(number);
-  return String.fromCharCode((start === "alphaLc" ? 96 : 64) + number);
-}
+/** The beginnings of the names of schemes, and the first number of each. */
+const SCHEMES = [
+  ["alphaLc", "a"],
+  ["alphaUc", "A"],
+  ["romanLc", "i"],
+  ["romanUc", "I"],
+] as const;
 
 /** @param areItems whether paragraphs have bullets, unless they say otherwise */
 function paragraphNodes(shape: Element, areItems: boolean): Node[] {

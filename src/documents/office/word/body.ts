@@ -3,7 +3,15 @@
 import { append } from "../../../math/append.ts";
 import type { Budget } from "../../file/budget.ts";
 import { LeftOut } from "../../file/left-out.ts";
-import { element, Inline, type Item, lineOf, listOf, type Node, text } from "../../tree/html-tree.ts";
+import {
+  element,
+  Inline,
+  type Item,
+  lineOf,
+  listOf,
+  type Node,
+  text,
+} from "../../tree/html-tree.ts";
 import { childrenOf, type Element, find, first, isText, textContent } from "../../tree/markup.ts";
 import { formula } from "../../tree/scripts.ts";
 import type { Numbering } from "./numbering.ts";
@@ -193,11 +201,11 @@ export class WordBody {
   }
 
   #textBox(content: Element, boxes: Node[]): void {
-    const items = this.#items;
+    const [items, areRunsHidden] = [this.#items, this.#areRunsHidden];
     this.#items = [];
     this.#addBlocks(content, boxes);
     this.#endList(boxes);
-    this.#items = items;
+    [this.#items, this.#areRunsHidden] = [items, areRunsHidden];
   }
 
   #note({ name, attributes }: Element): void {
