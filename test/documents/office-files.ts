@@ -70,8 +70,14 @@ const OPEN = ["office", "text", "table", "style", "presentation"]
   .concat('xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"')
   .join(" ");
 /** @param kind text, spreadsheet or presentation */
-export const openDocument = (kind: string, content: string, styles = ""): Buffer =>
+export const openDocument = (
+  kind: string,
+  content: string,
+  styles = "",
+  parts: Readonly<Record<string, string>> = {},
+): Buffer =>
   zip({
+    ...parts,
     mimetype: `application/vnd.oasis.opendocument.${kind}`,
     "content.xml": `<office:document-content ${OPEN}><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:${kind}>${content}</office:${kind}></office:body></office:document-content>`,
   });

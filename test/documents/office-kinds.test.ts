@@ -1,9 +1,12 @@
 /** Word, PowerPoint, Excel, OpenDocument and books: small inputs, with the exact text. */
 
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { epub, openDocument, pptx, shape, slideText, tableOf, xlsx } from "./office-files.ts";
-import { docx, officeParts, readOne, wordParagraph, zip } from "./support.ts";
+import { docx, officeParts, readAll, readOne, wordParagraph, zip } from "./support.ts";
 
 const run = (text: string, properties = ""): string =>
   `<w:r>${properties && `<w:rPr>${properties}</w:rPr>`}<w:t xml:space="preserve">${text}</w:t></w:r>`;
@@ -100,6 +103,59 @@ const WORD: Readonly<Record<string, [body: string, text: string, parts?: Record<
       ),
       "ab",
     ],
+    "text that a style hides": [
+      `${paragraph(run("no", '<w:rStyle w:val="Secret"/>') + run("a"))}${paragraph(run("no"), '<w:pStyle w:val="Draft"/>')}` +
+        paragraph(run("b", '<w:vanish w:val="0"/>'), '<w:pStyle w:val="Draft"/>'),
+      "a\n\nb",
+      {
+        styles:
+          '<w:style w:styleId="Secret"><w:name w:val="Secret"/><w:basedOn w:val="Draft"/></w:style>' +
+          '<w:style w:styleId="Draft"><w:name w:val="Draft"/><w:rPr><w:vanish/></w:rPr></w:style>',
+      },
+    ],
+    "breaks of pages and columns separate words": [
+      paragraph(
+        ["page", "column", "textWrapping"]
+          .map((type) => `${run(type)}<w:r><w:br w:type="${type}"/></w:r>`)
+          .join("") + run("end"),
+      ),
+      "page\ncolumn\ntextWrapping\nend",
+    ],
+    "symbols of fonts": [
+      paragraph(
+        '<w:r><w:sym w:font="Symbol" w:char="F061"/><w:sym w:font="Symbol" w:char="F0B3"/></w:r>' +
+          `${run("2")}<w:r><w:sym w:font="Wingdings" w:char="F0FC"/><w:sym w:font="Wingdings" w:char="F021"/><w:sym w:font="Arial" w:char="00E9"/></w:r>`,
+      ),
+      "α≥2✓é",
+    ],
+    "fields of forms": [
+      paragraph(
+        `${run("Berth: ")}<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList><w:result w:val="1"/><w:listEntry w:val="north"/><w:listEntry w:val="south"/></w:ddList></w:ffData></w:fldChar><w:instrText>FORMDROPDOWN</w:instrText></w:r>`,
+      ) +
+        paragraph(
+          `${run("Paid: ")}<w:r><w:fldChar><w:ffData><w:checkBox><w:default w:val="1"/></w:checkBox></w:ffData></w:fldChar></w:r>${run(" Insured: ")}<w:r><w:fldChar><w:ffData><w:checkBox><w:default w:val="1"/><w:checked w:val="0"/></w:checkBox></w:ffData></w:fldChar></w:r>`,
+        ) +
+        paragraph(
+          `<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>${run("Click here")}</w:sdtContent></w:sdt>`,
+        ),
+      "Berth: south\n\nPaid: ☒ Insured: ☐",
+    ],
+    "letters after Z, zeros and ordinals": [
+      listItem("Annex", 0, 1) +
+        listItem("Annex", 0, 1) +
+        listItem("Rule", 0, 2) +
+        listItem("", 0, 3) +
+        listItem("Prize", 0, 3),
+      "Z) Annex\nAA) Annex\n01 Rule\n22nd Prize",
+      {
+        numbering: ["upperLetter", "decimalZero", "ordinal"]
+          .map(
+            (format, i) =>
+              `<w:abstractNum w:abstractNumId="${i}"><w:lvl w:ilvl="0"><w:start w:val="${[26, 1, 22][i]}"/><w:numFmt w:val="${format}"/><w:lvlText w:val="%1${i === 0 ? ")" : ""}"/></w:lvl></w:abstractNum><w:num w:numId="${i + 1}"><w:abstractNumId w:val="${i}"/></w:num>`,
+          )
+          .join(""),
+      },
+    ],
     "tabs and breaks": [
       paragraph(`<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r>`),
       "a b\nc",
@@ -155,6 +211,78 @@ test("word: a main part of another name, and headers that are not on every page"
   assert.is(passages.map(({ text }) => text).join("\n\n"), "Draft of May.\n\nText.");
 });
 
+test("word: the title has its exponent, and a blank for its line break", async () => {
+  const content = `${run("Plan for 10")}${run("6", script("super"))}<w:r><w:br/></w:r>${run("seedlings")}`;
+  const body = paragraph(content, '<w:pStyle w:val="Title"/>') + wordParagraph("Text.");
+  const { passages } = await readOne("a.docx", docx(body));
+  assert.is(passages[0]!.title, "Plan for 10^6 seedlings");
+});
+
+test("word: diagrams are read", async () => {
+  const relIds = (id: string) =>
+    paragraph(
+      `<w:r><w:drawing><d:relIds xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/diagram" r:dm="${id}"/></w:drawing></w:r>`,
+    );
+  const data = (text: string) =>
+    `<a:p xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:r><a:t>${text}</a:t></a:r></a:p>`;
+  const body = wordParagraph("Text.") + relIds("diagramData2") + relIds("diagramData1");
+  const parts = { diagramData1: data("First"), diagramData2: data("Second") };
+  const { passages, notes } = await readOne("a.docx", docx(body, "", parts));
+  assert.is(passages.map(({ text }) => text).join("\n\n"), "Text.\n\nSecond\n\nFirst");
+  assert.equal(notes, []);
+});
+
+test("a zip with bytes behind it, or a comment that is cut off, opens", async () => {
+  const file = docx(wordParagraph("Text."));
+  const cut = Buffer.from(file);
+  cut.writeUInt16LE(40, cut.length - 2);
+  const commented = Buffer.concat([file, Buffer.from("a note")]);
+  commented.writeUInt16LE(6, file.length - 2);
+  for (const one of [cut, commented, Buffer.concat([file, Buffer.alloc(70_000)])]) {
+    const { passages, notes } = await readOne("a.docx", one);
+    assert.equal([passages.map(({ text }) => text), notes], [["Text."], []]);
+  }
+});
+
+test("a password is named as a password", async () => {
+  const compound = Buffer.concat([
+    Buffer.from("d0cf11e0a1b11ae1", "hex"),
+    Buffer.alloc(504),
+    Buffer.from("EncryptedPackage", "utf16le"),
+  ]);
+  const manifest =
+    '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data/></manifest:file-entry></manifest:manifest>';
+  const open = zip({ "META-INF/manifest.xml": manifest, "content.xml": Buffer.alloc(32, 7) });
+  const got = "got a file with a password; save it without the password, or ignore it";
+  const folder = await mkdtemp(join(tmpdir(), "reatt-documents-"));
+  try {
+    await writeFile(join(folder, "a.docx"), compound);
+    await writeFile(join(folder, "a.odt"), open);
+    await writeFile(join(folder, "a.txt"), "Text.");
+    const { skipped } = await readAll(folder);
+    assert.equal(
+      Object.values(skipped).map((message) => message.replaceAll(`${folder}/`, "")),
+      [
+        `a.docx: expected a Word document (.docx), ${got}`,
+        `a.odt: expected an OpenDocument file, ${got}`,
+      ],
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("no warning of too many listeners for a file with many parts", async () => {
+  const parts = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`other${i}`, "<a/>"]));
+  const warnings: string[] = [];
+  const note = ({ name }: Error): void => void warnings.push(name);
+  process.on("warning", note);
+  await readOne("a.docx", docx(wordParagraph("Text."), "", parts));
+  await new Promise(setImmediate);
+  process.off("warning", note);
+  assert.equal(warnings, []);
+});
+
 test("word: charts and objects are named", async () => {
   const body = paragraph(
     `${run("Text.")}<w:r><w:drawing><c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"/></w:drawing></w:r><w:r><w:object/></w:r>`,
@@ -208,6 +336,35 @@ test("powerpoint: slides in their order, with title, lists, tables and notes", a
       ["Energy", "Name | Price\n--- | ---\nLamp | 9\n\nFree text.", 3],
     ],
   );
+});
+
+test("powerpoint: numbers of each level, from their start, in their scheme", async () => {
+  const numbered = (text: string, level: number, scheme: string) =>
+    slideText(text, `<a:pPr lvl="${level}"><a:buAutoNum ${scheme}/></a:pPr>`);
+  const [outer, inner] = ['type="arabicPeriod" startAt="4"', 'type="alphaLcParenBoth"'];
+  const file = pptx(
+    shape(
+      "body",
+      numbered("Close", 0, outer),
+      numbered("Tap", 1, inner),
+      numbered("Beep", 1, inner),
+      numbered("Drain", 0, outer),
+      numbered("Red", 1, inner),
+      slideText("Note"),
+      numbered("Lock", 0, 'type="romanUcParenR"'),
+    ),
+  );
+  assert.is(
+    (await readOne("a.pptx", file)).passages[0]!.text.split("\n\n")[0],
+    "4. Close\n  (a) Tap\n  (b) Beep\n5. Drain\n  (a) Red\n- Note\nI) Lock",
+  );
+});
+
+test("powerpoint: a shape in two forms is read once", async () => {
+  const choice = (inner: string, other: string) =>
+    `<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><mc:Choice>${inner}</mc:Choice><mc:Fallback>${other}</mc:Fallback></mc:AlternateContent>`;
+  const file = pptx(choice(shape(undefined, slideText("New")), shape(undefined, slideText("Old"))));
+  assert.is((await readOne("a.pptx", file)).passages[0]!.text, "New\n\nSay hello.");
 });
 
 test("excel: rows with typed columns, dates and the sheet", async () => {
@@ -301,6 +458,69 @@ test("opendocument slides", async () => {
       ["Energy > Wind", "The sea.", 2],
     ],
   );
+});
+
+test("opendocument text: numbers of lists and headings", async () => {
+  const item = (content: string) => `<text:list-item>${content}</text:list-item>`;
+  const list = (content: string, attributes = "") =>
+    `<text:list text:style-name="L1" ${attributes}>${content}</text:list>`;
+  const p = (text: string) => `<text:p>${text}</text:p>`;
+  const inner = `<text:list>${item(p("tap"))}${item(p("beep"))}</text:list>`;
+  const content =
+    list(item(p("close")) + item(p("wait") + inner), 'xml:id="one"') +
+    p("A note.") +
+    list(item(p("open")), 'text:continue-numbering="true"') +
+    list('<text:list-item text:start-value="7"><text:p>lock</text:p></text:list-item>');
+  const levels = [
+    ["1", '"1" style:num-suffix="."'],
+    ["2", '"a" style:num-suffix=")" text:display-levels="2"'],
+  ].map(
+    ([level, format]) =>
+      `<text:list-level-style-number text:level="${level}" style:num-format=${format}/>`,
+  );
+  const styles = `<text:list-style style:name="L1">${levels.join("")}</text:list-style>`;
+  const { passages } = await readOne("a.odt", openDocument("text", content, styles));
+  assert.is(
+    passages.map(({ text }) => text).join("\n\n"),
+    "1. close\n2. wait\n  2.a) tap\n  2.b) beep\n\nA note.\n\n3. open\n\n7. lock",
+  );
+  const outline =
+    '<text:outline-style><text:outline-level-style text:level="1" style:num-format="I" style:num-suffix="."/></text:outline-style>';
+  const headings =
+    '<text:h text:outline-level="1">Scope</text:h><text:p>a</text:p><text:h text:outline-level="1">Terms</text:h><text:p>b</text:p>';
+  const numbered = await readOne("a.odt", openDocument("text", headings, outline));
+  assert.equal(
+    numbered.passages.map(({ title }) => title),
+    ["a > I. Scope", "a > II. Terms"],
+  );
+});
+
+test("opendocument text: equations, hidden text and all shapes", async () => {
+  const math =
+    '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mrow><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup></mrow><annotation encoding="StarMath 5.0">E = m c^2</annotation></semantics></math>';
+  const content =
+    '<text:p>So <draw:frame><draw:object xlink:href="./Object 1" xmlns:xlink="http://www.w3.org/1999/xlink"/></draw:frame> holds<text:span text:style-name="H">no</text:span>.</text:p>' +
+    '<text:p text:style-name="P">no</text:p>' +
+    "<text:p>Beside.<draw:rect><text:p>In the box.</text:p></draw:rect></text:p>";
+  const hidden = '<style:text-properties text:display="none"/>';
+  const styles = `<style:style style:name="H">${hidden}</style:style><style:style style:name="P0">${hidden}</style:style><style:style style:name="P" style:parent-style-name="P0"/>`;
+  const { passages, notes } = await readOne(
+    "a.odt",
+    openDocument("text", content, styles, { "Object 1/content.xml": math }),
+  );
+  assert.is(
+    passages.map(({ text }) => text).join("\n\n"),
+    "So E = mc^2 holds.\n\nBeside.\n\nIn the box.",
+  );
+  assert.equal(notes, []);
+});
+
+test("opendocument slides: all shapes, and a title of two lines", async () => {
+  const content =
+    '<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>Energy<text:line-break/>today</text:p></draw:text-box></draw:frame>' +
+    "<draw:g><draw:ellipse><text:p>Sun</text:p></draw:ellipse></draw:g><draw:rect><text:p>Wind</text:p></draw:rect></draw:page>";
+  const { passages } = await readOne("a.odp", openDocument("presentation", content));
+  assert.equal([passages[0]!.title, passages[0]!.text], ["Energy today", "Sun\n\nWind"]);
 });
 
 test("a book: chapters in the order of the spine", async () => {

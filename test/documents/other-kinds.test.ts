@@ -157,6 +157,43 @@ const RST: Readonly<Record<string, [source: string, text: string]>> = {
     "+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n|   | 3 |\n+---+---+\n",
     "a | b\n--- | ---\n1 | 2 3",
   ],
+  "stars that are no marks": [
+    "def f(*args, **kwargs) takes *.txt and *one* **two** a*b*c.",
+    "def f(*args, **kwargs) takes *.txt and one two a*b*c.",
+  ],
+  "notes whose text begins on the next line": [
+    "Text. [1]_\n\n.. [1]\n   The note.\n\n   Its end.\n",
+    "Text.\n\nThe note.\n\nIts end.",
+  ],
+  "an empty comment ends with its line": [
+    "1. a\n\n..\n\n   The fee.\n\n..\n   a comment\n",
+    "1. a\n\nThe fee.",
+  ],
+  versions: [
+    ".. versionadded:: 2.1\n   The option.\n\n.. deprecated:: 3.0 Use it\n   no more.\n\n.. versionchanged:: 4\n",
+    "Added in version 2.1: The option.\n\nDeprecated since version 3.0: Use it no more.\n\nChanged in version 4",
+  ],
+  "replacements of two lines, and characters": [
+    ".. |o| replace:: the board\n   of Fennick\n.. |b| unicode:: U+03B2 .. beta\n\nAsk |o| for |b|.\n",
+    "Ask the board of Fennick for β.",
+  ],
+  "an initial is no number": ["A. Finn wrote\nthe rules.\n", "A. Finn wrote the rules."],
+  "cells of a grid over rows and columns, and text beside a border": [
+    "+---+-------+\n| a | b     |\n+===+===+===+\n| H | s | 4 |\n| e +---+---+\n| r | w | 2 |\n| n |   |   |\n+---+---+---+\n| x | y     |\n+---+---+---+\n",
+    "a | b | b\n--- | --- | ---\nH e r n | s | 4\nH e r n | w | 2\nx | y | y",
+  ],
+  "bars in the cells of a grid": [
+    "+-----+-----+\n| a|b | c   |\n+-----+-----+\n| d   | e|f |\n+-----+-----+\n",
+    "a|b | c\n--- | ---\nd | e|f",
+  ],
+  "wide letters in tables": [
+    "+------+------+\n| 青鷺 | 四十 |\n+------+------+\n\n====  ====\n青鷺  四十\n雀    五\n====  ====\n",
+    "青鷺 | 四十\n\n青鷺 | 四十\n雀 | 五",
+  ],
+  "columns with one name": [
+    "==  ==  ==\n  In    Out\n------  --\nA   B   C\n==  ==  ==\n1   2   3\n==  ==  ==\n",
+    "In | In | Out\nA | B | C\n--- | --- | ---\n1 | 2 | 3",
+  ],
   columns: ["===  ===\nA    B\n===  ===\n1    2\n===  ===\n", "A | B\n--- | ---\n1 | 2"],
   "a list of rows": [
     ".. list-table:: Prices\n   :header-rows: 1\n\n   * - Name\n     - Price\n   * - Lamp\n     - 9\n",
@@ -178,6 +215,17 @@ for (const [what, [source, expected]] of Object.entries(RST))
     const { passages } = await readOne("a.rst", source);
     assert.is(passages.map(({ text }) => text).join("\n\n"), expected);
   });
+
+test("restructuredtext: titles of one and two letters", async () => {
+  const { passages } = await readOne("b.rst", "A\n-\n\nOne.\n\nBB\n--\n\nTwo.\n");
+  assert.equal(
+    passages.map(({ title, text }) => [title, text]),
+    [
+      ["b > A", "One."],
+      ["b > BB", "Two."],
+    ],
+  );
+});
 
 test("restructuredtext: sections and lines", async () => {
   const source = "=====\nGuide\n=====\n\nIntro.\n\nUse\n---\n\nTwo\nlines.\n\nMore\n----\n\nEnd.\n";

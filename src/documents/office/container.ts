@@ -1,5 +1,6 @@
 /** The parts of a zip file, such as a Word document or a book, within the budget of the file. */
 
+import { once } from "node:events";
 import { posix } from "node:path";
 import type { Readable } from "node:stream";
 import type { Entry, ZipFile } from "yauzl";
@@ -35,7 +36,9 @@ export async function* withContainer<Result>(
 
 async function openContainer(file: SourceFile): Promise<Container> {
   const { default: yauzl } = await import("yauzl");
-  const stored = await file.bytes();
+  const bytesOfFile = await file.bytes();
+  if (isEncrypted(bytesOfFile)) throw passwordNeeded();
+  const stored = withoutTail(bytesOfFile);
   const zip = await new Promise<ZipFile>((resolve, reject) => {
     yauzl.fromBuffer(stored, { lazyEntries: true }, (error, opened) =>
       error ? reject(new Damage(error)) : resolve(opened),
@@ -48,6 +51,7 @@ async function openContainer(file: SourceFile): Promise<Container> {
   const bytes = async (name: string): Promise<Buffer> => {
     const entry = entries.get(name);
     if (!entry) throw new Damage(`no part ${name}`);
+    if (entry.isEncrypted()) throw passwordNeeded();
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of await openEntry(zip, entry)) {
@@ -65,33 +69,58 @@ async function openContainer(file: SourceFile): Promise<Container> {
 }
 
 async function* entriesOf(zip: ZipFile): AsyncGenerator<Entry> {
-  for (let read = 0; read < zip.entryCount; read++)
-    yield await new Promise<Entry>((resolve, reject) => {
-      zip.once("entry", resolve);
-      zip.once("error", (error) => reject(new Damage(error)));
-      zip.readEntry();
+  for (let read = 0; read < zip.entryCount; read++) {
+    const next = once(zip, "entry") as Promise<[Entry]>;
+    zip.readEntry();
+    const [entry] = await next.catch((error: unknown) => {
+      throw new Damage(error);
     });
+    yield entry;
+  }
 }
+
+/** The record at the end of a zip file: its signature, and its length without the comment. */
+const [END, END_LENGTH] = [Buffer.from("PK\x05\x06"), 22];
+
+/** The file up to its directory. Downloads have bytes behind it, or a comment of another length. */
+function withoutTail(stored: Buffer): Buffer {
+  const at = stored.lastIndexOf(END, stored.length - END_LENGTH);
+  if (at === -1) return stored;
+  const end = at + END_LENGTH;
+  if (stored.readUInt16LE(end - 2) === stored.length - end) return stored;
+  const whole = Buffer.from(stored.subarray(0, end));
+  whole.writeUInt16LE(0, end - 2);
+  return whole;
+}
+
+/** Word, PowerPoint and Excel put what a password protects into a compound file (MS-OFFCRYPTO). */
+const isEncrypted = (stored: Buffer): boolean =>
+  stored.subarray(0, 4).toString("hex") === "d0cf11e0" &&
+  stored.includes(Buffer.from("EncryptedPackage", "utf16le"));
 
 const openEntry = (zip: ZipFile, entry: Entry): Promise<Readable> =>
   new Promise((resolve, reject) => {
     zip.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
   });
 
-/** The file is not what its name says. */
+/** The file is not what its name says, or cannot be opened. */
 export class Damage extends Error {
-  constructor(reason: unknown) {
+  readonly remedy: string;
+
+  constructor(reason: unknown, remedy = "open and save it again, or ignore it") {
     super(reason instanceof Error ? reason.message : String(reason), { cause: reason });
+    this.remedy = remedy;
   }
 }
+
+/** Why a file that a password protects is not read. */
+export const passwordNeeded = (): Damage =>
+  new Damage("a file with a password", "save it without the password, or ignore it");
 
 const isDamage = (error: unknown): error is Damage => error instanceof Damage;
 
 const damaged = (where: string, what: string, cause: Damage): InputError =>
-  new InputError(
-    { where, expected: what, got: cause.message, remedy: "open and save it again, or ignore it" },
-    { cause },
-  );
+  new InputError({ where, expected: what, got: cause.message, remedy: cause.remedy }, { cause });
 
 /** The path of a target in the folder of a part. */
 export const resolvePart = (part: string, target: string): string =>

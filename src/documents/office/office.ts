@@ -40,6 +40,20 @@ export async function relatedPart(
   return target === undefined ? undefined : container.xml(target);
 }
 
+/** All parts that relationships of this type lead to, by their ids. */
+export async function partsOf(
+  container: Container,
+  relationships: readonly Relationship[],
+  type: string,
+): Promise<Map<string, Element>> {
+  const parts = new Map<string, Element>();
+  for (const { id, target } of relationships.filter((one) => one.type === type)) {
+    const part = await container.xml(target);
+    if (part) parts.set(id, part);
+  }
+  return parts;
+}
+
 /** A value of the type ST_OnOff. */
 export const isTrue = (value: string | undefined): boolean => value === "1" || value === "true";
 

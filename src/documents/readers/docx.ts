@@ -7,7 +7,13 @@
 import type { SourceFile } from "../file/source-file.ts";
 import type { Container } from "../office/container.ts";
 import { withContainer } from "../office/container.ts";
-import { mainPart, relatedPart, relationshipsOf, titleProperty } from "../office/office.ts";
+import {
+  mainPart,
+  partsOf,
+  relatedPart,
+  relationshipsOf,
+  titleProperty,
+} from "../office/office.ts";
 import { WordBody } from "../office/word/body.ts";
 import { Numbering } from "../office/word/numbering.ts";
 import { Styles } from "../office/word/styles.ts";
@@ -32,6 +38,7 @@ async function* wordDocument(container: Container, file: SourceFile): AsyncGener
     numbering: new Numbering(await part("numbering")),
     footnotes: await part("footnotes"),
     endnotes: await part("endnotes"),
+    diagrams: await partsOf(container, relationships, "diagramData"),
     budget: file.budget,
   });
   const root = await container.xml(main);

@@ -12,14 +12,24 @@ import { type Container, withContainer } from "../office/container.ts";
 import {
   isTrue,
   mainPart,
+  partsOf,
   type Relationship,
   relatedPart,
   relationshipsOf,
   titleProperty,
 } from "../office/office.ts";
 import type { Document, Place } from "../tree/document.ts";
-import { addElements, element, Inline, type Item, listOf, type Node } from "../tree/html-tree.ts";
-import { childrenOf, type Element, find, first, isText, textContent } from "../tree/markup.ts";
+import { listNumber } from "../tree/html-blocks.ts";
+import {
+  addElements,
+  element,
+  Inline,
+  type Item,
+  lineOf,
+  listOf,
+  type Node,
+} from "../tree/html-tree.ts";
+import { childrenOf, type Element, find, first, textContent } from "../tree/markup.ts";
 import { Outline } from "../tree/outline.ts";
 import { formula } from "../tree/scripts.ts";
 
@@ -46,7 +56,9 @@ async function* presentation(container: Container, file: SourceFile): AsyncGener
     const slide = part === undefined ? undefined : await container.xml(part);
     if (!slide) continue;
     const own = await relationshipsOf(container, part!);
-    const nodes = await slideNodes(slide, { container, own, leftOut, budget: file.budget });
+    const diagrams = await partsOf(container, own, "diagramData");
+    const parts = { container, own, diagrams, leftOut };
+    const nodes = await slideNodes(slide, parts);
     firstTitle ??= nodes.title || undefined;
     addSlide(nodes, outline, file.budget, { slide: number });
     await file.budget.pause();
@@ -74,25 +86,34 @@ function addSlide(
 interface SlideParts {
   readonly container: Container;
   readonly own: readonly Relationship[];
+  /** The texts of its diagrams, by the id of their relationship. */
+  readonly diagrams: ReadonlyMap<string, Element>;
   readonly leftOut: LeftOut;
-  readonly budget: Budget;
 }
 
 async function slideNodes(slide: Element, parts: SlideParts): Promise<SlideNodes> {
   const titles: string[] = [];
   const nodes: Node[] = [];
-  for (const shape of find(slide, "p:sp", "p:graphicFrame"))
+  for (const shape of shapesOf(slide))
     if (shape.name === "p:sp") {
       const type = placeholderOf(shape);
       if (type !== undefined && REPEATED.test(type)) continue;
       const isTitle = type === "title" || type === "ctrTitle";
       if (isTitle) append(titles, paragraphTexts(shape));
       else append(nodes, paragraphNodes(shape, type === "" || type === "body" || type === "obj"));
-    } else append(nodes, await frameNodes(shape, parts));
+    } else append(nodes, frameNodes(shape, parts));
   const page = await relatedPart(parts.container, parts.own, "notesSlide");
   for (const shape of page ? find(page, "p:sp") : [])
     if (placeholderOf(shape) === "body") append(nodes, paragraphNodes(shape, false));
   return { title: titles.join(" ").trim(), nodes };
+}
+
+/** Shapes and frames. Of a shape in several forms, the first one: the others say the same. */
+function* shapesOf(container: Element): Generator<Element> {
+  for (const shape of find(container, "p:sp", "p:graphicFrame", "mc:AlternateContent")) {
+    if (shape.name !== "mc:AlternateContent") yield shape;
+    else yield* shapesOf(first(shape, "mc:Choice", "mc:Fallback") ?? shape);
+  }
 }
 
 /** The type of a placeholder: empty for content, undefined for a shape that is none. */
@@ -102,17 +123,17 @@ function placeholderOf(shape: Element): string | undefined {
   return placeholder && (placeholder.attributes.type ?? "");
 }
 
-async function frameNodes(frame: Element, parts: SlideParts): Promise<Node[]> {
+function frameNodes(frame: Element, { diagrams, leftOut }: SlideParts): Node[] {
   const table = first(frame, "a:tbl");
   if (table) return [tableNode(table)];
-  const data = first(frame, "a:graphicData")?.attributes.uri ?? "";
-  const kind = data.slice(data.lastIndexOf("/") + 1);
-  if (kind === "diagram") {
-    const diagram = await relatedPart(parts.container, parts.own, "diagramData");
-    if (diagram) return [...find(diagram, "a:p")].map((one) => element("p", inlineOf(one)));
-  }
-  const what = kind === "chart" || kind === "diagram" ? kind : "embedded object";
-  parts.leftOut.add(what);
+  const data = first(frame, "a:graphicData");
+  const uri = data?.attributes.uri ?? "";
+  const kind = uri.slice(uri.lastIndexOf("/") + 1);
+  const [references] = data ? childrenOf(data) : [];
+  const diagram = diagrams.get(references?.attributes["r:dm"] ?? "");
+  if (kind === "diagram" && diagram)
+    return [...find(diagram, "a:p")].map((one) => element("p", inlineOf(one)));
+  leftOut.add(kind === "chart" || kind === "diagram" ? kind : "embedded object");
   return [];
 }
 
@@ -136,10 +157,36 @@ function tableNode(table: Element): Element {
 }
 
 const paragraphTexts = (shape: Element): string[] =>
-  [...find(shape, "a:p")].map((paragraph) => inlineOf(paragraph).map(contentOf).join(""));
+  [...find(shape, "a:p")].map((paragraph) => lineOf(inlineOf(paragraph)));
 
-const contentOf = (node: Node): string =>
-  isText(node) ? node.text : node.name === "br" ? " " : node.children.map(contentOf).join("");
+/** The numbers of the paragraphs of a shape. Source: ECMA-376, part 1, 20.1.10.61 and 21.1.2.4.1. */
+class ListNumbers {
+  readonly #counts: ({ readonly kind: string; number: number } | undefined)[] = [];
+
+  /** `2.`, `(b)`, `iv)`; empty for a paragraph without a number. */
+  next(level: number, scheme: Element | undefined): string {
+    this.#counts.length = Math.min(this.#counts.length, level + 1); // levels below start again
+    const { type = "arabicPeriod", startAt = "1" } = scheme?.attributes ?? {};
+    const kind = `${type} ${startAt}`;
+    const before = this.#counts[level];
+    const number = before?.kind === kind ? before.number + 1 : Number.parseInt(startAt, 10) || 1;
+    this.#counts[level] = scheme && { kind, number };
+    if (!scheme) return "";
+    const first = SCHEMES.find(([name]) => type.startsWith(name))?.[1];
+    const shown = listNumber(number, first);
+    if (type.endsWith("ParenBoth")) return `(${shown})`;
+    if (type.endsWith("ParenR")) return `${shown})`;
+    return type.endsWith("Plain") ? shown : `${shown}.`;
+  }
+}
+
+/** The beginnings of the names of schemes, and the first number of each. */
+const SCHEMES = [
+  ["alphaLc", "a"],
+  ["alphaUc", "A"],
+  ["romanLc", "i"],
+  ["romanUc", "I"],
+] as const;
 
 /** @param areItems whether paragraphs have bullets, unless they say otherwise */
 function paragraphNodes(shape: Element, areItems: boolean): Node[] {
@@ -151,17 +198,16 @@ function paragraphNodes(shape: Element, areItems: boolean): Node[] {
   };
   const paragraphs = [...find(shape, "a:p")];
   const filled = paragraphs.filter((paragraph) => first(paragraph, "a:t", "m:t") !== undefined);
-  let number = 0;
+  const numbers = new ListNumbers();
   for (const paragraph of filled) {
     const [properties] = childrenOf(paragraph, "a:pPr");
     const level = Math.min(8, Number.parseInt(properties?.attributes.lvl ?? "0", 10) || 0);
     const has = (name: string): boolean =>
       properties !== undefined && childrenOf(properties, name).length > 0;
-    number = has("a:buAutoNum") ? number + 1 : 0;
-    const isItem = has("a:buChar") || number > 0 || (areItems && !has("a:buNone"));
+    const number = numbers.next(level, properties && childrenOf(properties, "a:buAutoNum")[0]);
+    const isItem = has("a:buChar") || number !== "" || (areItems && !has("a:buNone"));
     const children = inlineOf(paragraph);
-    if (isItem && filled.length > 1)
-      items.push({ level, marker: number > 0 ? `${number}.` : "-", children });
+    if (isItem && filled.length > 1) items.push({ level, marker: number || "-", children });
     else {
       endList();
       nodes.push(element("p", children));

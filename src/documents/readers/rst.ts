@@ -25,15 +25,25 @@ import {
 /** Quotes inside of quotes. */
 const MAX_LEVELS = 50;
 const RULE = /^([!-/:-@[-`{-~])\1{2,}\s*$/;
+/** Below a title of one or two letters. `..` and `::` have another meaning. */
+const SHORT_RULE = /^(?!\.\.|::)([!-/:-@[-`{-~])\1?$/;
 const ITEM = /^(\s{0,100})([-*+•]|\(?(?:\d{1,5}|#|[A-Za-z]|[ivxlcIVXLC]{1,7})[.)])\s+(?=\S)/;
 const DIRECTIVE = /^\.\. (?:\|([^|]{1,100})\| )?([\w:.+-]{1,60})::(?:\s(.*))?$/;
-const NOTE = /^\.\. \[([\w#*.-]{1,50})\]\s+/;
+const NOTE = /^\.\. \[([\w#*.-]{1,50})\](?:\s+|$)/;
 const FIELD = /^:([^:\s][^:]{0,100}):(?:\s(.*))?$/;
 const CODE =
   /^(?:code|code-block|sourcecode|parsed-literal|literalinclude|prompt|doctest|testcode)$/;
 const LEFT_OUT =
   /^(?:toctree|contents|sectnum|include|raw|index|meta|highlight|default-role|role|title|currentmodule|module|automodule|auto\w{1,30}|target-notes|header|footer|tabularcolumns)$/;
+/** What Sphinx writes before a version. */
+const VERSIONS = new Map([
+  ["versionadded", "Added in version"],
+  ["versionchanged", "Changed in version"],
+  ["deprecated", "Deprecated since version"],
+  ["versionremoved", "Removed in version"],
+]);
 const NOTES = /^(?:note|warning|tip|hint|important|caution|danger|attention|error|seealso|todo)$/;
+const WITHOUT_ARGUMENT = /^(?:only|ifconfig|container|class|tab-set|tabs|grid)$/;
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const source = await file.text();
@@ -63,9 +73,13 @@ class RstParser {
   }
 
   nodes(): Node[] {
-    for (const line of this.#all) {
+    for (const [at, line] of this.#all.entries()) {
       const [, name, directive, value = ""] = DIRECTIVE.exec(line) ?? [];
-      if (name !== undefined && directive === "replace") this.#substitutions.set(name, value);
+      if (name === undefined) continue;
+      if (directive === "unicode") this.#substitutions.set(name, characters(value));
+      if (directive !== "replace") continue;
+      const rest = dedented(this.#all, at + 1, blockEnd(this.#all, at + 1, 1), 1);
+      this.#substitutions.set(name, [value, ...rest.lines].join(" ").trim());
     }
     return this.#blocks({ lines: this.#all, first: 1 }, 0);
   }
@@ -102,7 +116,7 @@ class RstParser {
       nodes.push(element("pre", [text(lines.slice(at, end).join("\n"), first + at)]));
       return end;
     }
-    if (ITEM.test(line)) return this.#list(given, at, level, nodes);
+    if (ITEM.test(line) && !isInitial(line, next)) return this.#list(given, at, level, nodes);
     if (FIELD.test(line)) return this.#fields(given, at, nodes);
     if (line.startsWith("| ")) return this.#lineBlock(lines, at, first, nodes);
     if (RULE.test(line) && next === "") return at + 1;
@@ -115,7 +129,8 @@ class RstParser {
     const isOver = RULE.test(lines[at]!) && lines[at + 2] === lines[at] && lines[at + 1] !== "";
     const title = lines[isOver ? at + 1 : at]!;
     const rule = lines[isOver ? at + 2 : at + 1] ?? "";
-    if (!RULE.test(rule) || title.trim() === "" || (!isOver && title.startsWith(" "))) return 0;
+    const isRule = RULE.test(rule) || (SHORT_RULE.test(rule) && /^[\p{L}\p{N}]{1,2}$/u.test(title));
+    if (!isRule || title.trim() === "" || (!isOver && title.startsWith(" "))) return 0;
     if (!isOver && (RULE.test(title) || rule.length < Math.min(title.length, 4))) return 0;
     if (isGridBorder(title) || isSimpleBorder(lines[at]!)) return 0;
     const mark = `${isOver ? "over" : ""}${rule[0]}`;
@@ -244,6 +259,8 @@ class RstParser {
 
   /** Directives, notes, targets and comments. */
   #explicit({ lines, first }: Lines, at: number, level: number, nodes: Node[]): number {
+    // an empty comment ends with its line
+    if (lines[at] === ".." && (lines[at + 1] ?? "") === "") return at + 1;
     const end = blockEnd(lines, at + 1, 1);
     const [, substitution, name, argument = ""] = DIRECTIVE.exec(lines[at]!) ?? [];
     const note = NOTE.exec(lines[at]!);
@@ -276,23 +293,26 @@ class RstParser {
       append(nodes, this.#blocks(content, level + 1));
     } else if (name === "csv-table") this.#csvTable(argument, options, content, nodes);
     else if (name === "list-table") this.#listTable(argument, options, content, level, nodes);
+    else if (labelOf(name) !== "") this.#labelled(name, argument, content, level, nodes);
     else {
-      const isNote = NOTES.test(name) || name === "admonition";
-      const label =
-        isNote && name !== "admonition" ? `${name[0]!.toUpperCase()}${name.slice(1)}: ` : "";
-      const shown = /^(?:rubric|only|ifconfig|container|class|tab-set|tabs|grid)$/.test(name)
-        ? name === "rubric"
-          ? argument
-          : ""
-        : argument;
-      const children = [...(label ? [text(label, line)] : []), ...this.#inline(shown, line)];
-      const inner = this.#blocks(content, level + 1);
-      const [firstBlock] = inner;
-      if (label && shown === "" && firstBlock && !isText(firstBlock) && firstBlock.name === "p")
-        firstBlock.children.unshift(text(label, line));
-      else if (children.length > 0) nodes.push(element("p", children, {}, line));
-      append(nodes, inner);
+      const shown = WITHOUT_ARGUMENT.test(name) ? "" : argument;
+      if (shown !== "") nodes.push(element("p", this.#inline(shown, line), {}, line));
+      append(nodes, this.#blocks(content, level + 1));
     }
+  }
+
+  /** A note, which begins with what it is: `Warning: `, `Added in version 2.1: `. */
+  #labelled(name: string, argument: string, content: Lines, level: number, nodes: Node[]): void {
+    const [version = ""] = VERSIONS.has(name) ? argument.split(/\s/, 1) : [];
+    const label = `${labelOf(name)}${version && ` ${version}`}`;
+    const [shown, first] = [argument.slice(version.length).trim(), content.first - 1];
+    const body = { lines: [shown, ...content.lines], first };
+    const inner = this.#blocks(body, level + 1);
+    const [firstBlock] = inner;
+    if (firstBlock && !isText(firstBlock) && firstBlock.name === "p")
+      firstBlock.children.unshift(text(`${label}: `, firstBlock.line));
+    else nodes.push(element("p", [text(inner.length > 0 ? `${label}:` : label, first)], {}, first));
+    append(nodes, inner);
   }
 
   #csvTable(
@@ -353,6 +373,25 @@ class RstParser {
       ]),
     );
   }
+}
+
+const labelOf = (name: string): string =>
+  VERSIONS.get(name) ?? (NOTES.test(name) ? `${name[0]!.toUpperCase()}${name.slice(1)}` : "");
+
+/** `A. Finn wrote` on the first of several lines begins no list: they are not indented. */
+const isInitial = (line: string, next: string): boolean =>
+  /^\(?[\dA-Za-z]/.test(line) && /^\S/.test(next) && !ITEM.test(next);
+
+/** The text of a directive `unicode`: `U+03B2`, `0x3b2`, `&#x3b2;` and words, before a comment. */
+function characters(given: string): string {
+  const parts = given.replace(/(?:^|\s)\.\.\s.*$/, "").split(/\s+/);
+  return parts
+    .map((part) => {
+      const [, code] = /^(?:0x|x|\\x|U\+|u|\\u|&#x)([0-9a-f]{1,6});?$/i.exec(part) ?? [];
+      const point = code === undefined ? Number.NaN : Number.parseInt(code, 16);
+      return point <= 0x10_ff_ff ? String.fromCodePoint(point) : part;
+    })
+    .join(" ");
 }
 
 /** The options at the beginning of a directive, and what follows. */

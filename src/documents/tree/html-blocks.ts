@@ -396,8 +396,8 @@ const oneLine = (text: string, { kind }: BlockDetails): string =>
         .join("; ")
     : text.replace(/\s+/gu, " ");
 
-/** `3`, `c`, `C`, `iii` or `III`. */
-function listNumber(number: number, type: string | undefined): string {
+/** `3`, `c`, `C`, `iii` or `III`. @param type `a`, `A`, `i`, `I`, or another for digits */
+export function listNumber(number: number, type: string | undefined): string {
   if (number < 1 || type === undefined) return String(number);
   if (type === "a" || type === "A") return number <= 26 ? letter(number, type) : String(number);
   if (type !== "i" && type !== "I") return String(number);

@@ -3,8 +3,9 @@
 import type { Budget } from "../file/budget.ts";
 import type { Place } from "./document.ts";
 import { HtmlBlocks } from "./html-blocks.ts";
-import type { Element, Text } from "./markup.ts";
+import { type Element, isText, type Text } from "./markup.ts";
 import type { Outline } from "./outline.ts";
+import { subscript, superscript } from "./scripts.ts";
 
 export type Node = Element | Text;
 
@@ -47,6 +48,18 @@ export class Inline {
       this.nodes.push(this.#script === "" ? content : element(this.#script, [content]));
     this.#text = "";
   }
+}
+
+/** Inline nodes as one line, for a title: a line break is a space, an exponent `10^6`. */
+export function lineOf(nodes: readonly Node[]): string {
+  let line = "";
+  for (const node of nodes)
+    if (isText(node)) line += node.text;
+    else if (node.name === "br") line += " ";
+    else if (node.name === "sup") line += superscript(lineOf(node.children), line.slice(-1));
+    else if (node.name === "sub") line += subscript(lineOf(node.children), line.slice(-1));
+    else line += lineOf(node.children);
+  return line.replace(/\s+/gu, " ");
 }
 
 /** Adds the blocks of HTML elements. */

@@ -119,6 +119,7 @@ const USUAL: readonly (readonly [end: string, prefix: string])[] = [
   ["idpf.org/2007/opf", ""],
   ["opendocument:xmlns:container", ""],
   ["w3.org/1999/xlink", "xlink"],
+  ["w3.org/1998/Math/MathML", ""],
 ];
 
 /** Gives names the usual prefixes. A prefix has one meaning in a file. */

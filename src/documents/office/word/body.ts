@@ -3,12 +3,21 @@
 import { append } from "../../../math/append.ts";
 import type { Budget } from "../../file/budget.ts";
 import { LeftOut } from "../../file/left-out.ts";
-import { element, Inline, type Item, listOf, type Node, text } from "../../tree/html-tree.ts";
+import {
+  element,
+  Inline,
+  type Item,
+  lineOf,
+  listOf,
+  type Node,
+  text,
+} from "../../tree/html-tree.ts";
 import { childrenOf, type Element, find, first, isText, textContent } from "../../tree/markup.ts";
 import { formula } from "../../tree/scripts.ts";
 import type { Numbering } from "./numbering.ts";
 import type { Styles } from "./styles.ts";
-import { attributeOf } from "./styles.ts";
+import { attributeOf, onOff } from "./styles.ts";
+import { symbol } from "./symbols.ts";
 
 /** The parts of a document that its text refers to. */
 export interface WordParts {
@@ -16,6 +25,8 @@ export interface WordParts {
   readonly numbering: Numbering;
   readonly footnotes: Element | undefined;
   readonly endnotes: Element | undefined;
+  /** The texts of diagrams, by the id of their relationship. */
+  readonly diagrams: ReadonlyMap<string, Element>;
   readonly budget: Budget;
 }
 
@@ -40,6 +51,8 @@ export class WordBody {
   readonly #parts: WordParts;
   readonly #notes: ReadonlyMap<string, Element>;
   #items: Item[] = [];
+  /** Whether the style of the paragraph hides its runs, unless they say otherwise. */
+  #areRunsHidden = false;
   /** Notes and text boxes of the paragraphs since the last heading. */
   #pending: Node[] = [];
 
@@ -85,20 +98,21 @@ export class WordBody {
         this.#endList(nodes);
         nodes.push(this.#table(child));
       } else if (child.name === "w:altChunk") this.leftOut.add("embedded document");
-      else if (child.name === "w:sdt" && isContents(child)) continue;
+      else if (child.name === "w:sdt" && (isContents(child) || isPlaceholder(child))) continue;
       else if (!LEFT_OUT.has(child.name)) this.#addBlocks(child, nodes);
     }
   }
 
   #paragraph(paragraph: Element, nodes: Node[]): void {
     const properties = childrenOf(paragraph, "w:pPr")[0];
-    const { name, headingLevel, list } = this.#parts.styles.of(properties);
+    const { name, headingLevel, list, isHidden } = this.#parts.styles.of(properties);
     if (/^toc ?\d$/.test(name)) return; // the table of contents repeats the headings
     const inline = new Inline();
     const boxes: Node[] = [];
+    this.#areRunsHidden = isHidden;
     this.#inline(paragraph, inline, boxes);
     const children = inline.done();
-    const content = children.map(textContent).join("").trim();
+    const content = lineOf(children).trim();
     if (content !== "" && name === "title" && this.title === undefined) this.title = content;
     else if (content !== "") {
       const level = name === "title" || name === "subtitle" ? 1 : headingLevel;
@@ -147,19 +161,37 @@ export class WordBody {
       if (LEFT_OUT.has(name)) continue;
       if (name === "w:t") inline.add(textContent(child), script);
       else if (name === "w:r") {
-        if (!isHidden(child)) this.#inline(child, inline, boxes, scriptOf(child));
+        if (!this.#isHidden(child)) this.#inline(child, inline, boxes, scriptOf(child));
       } else if (CHARACTERS[name] !== undefined) inline.add(CHARACTERS[name], script);
-      else if (name === "w:br") {
-        if (child.attributes["w:type"] === undefined) inline.node(element("br", []));
-      } else if (name === "m:oMath") inline.add(formula(child).replace(/\s+/g, " "));
+      else if (name === "w:br") inline.node(element("br", []));
+      else if (name === "w:sym")
+        inline.add(symbol(child.attributes["w:font"] ?? "", child.attributes["w:char"] ?? ""));
+      else if (name === "w:ffData") inline.add(fieldValue(child));
+      else if (name === "w:sdt" && isPlaceholder(child)) continue;
+      else if (name === "m:oMath") inline.add(formula(child).replace(/\s+/g, " "));
       else if (name === "w:footnoteReference" || name === "w:endnoteReference") this.#note(child);
       else if (name === "w:txbxContent") this.#textBox(child, boxes);
       else if (name === "w:object" || name === "w:control") this.leftOut.add("embedded object");
       else if (/:chart$/.test(name)) this.leftOut.add("chart");
-      else if (/:relIds$/.test(name)) this.leftOut.add("diagram");
+      else if (/:relIds$/.test(name)) this.#diagram(child.attributes["r:dm"] ?? "", boxes);
       else if (name === "mc:AlternateContent") this.#alternative(child, inline, boxes, script);
       else this.#inline(child, inline, boxes, script);
     }
+  }
+
+  #isHidden(run: Element): boolean {
+    const [properties] = childrenOf(run, "w:rPr");
+    const own = properties && onOff(properties, "w:vanish");
+    const style = properties && attributeOf(properties, "w:rStyle");
+    return own ?? this.#parts.styles.hides(style) ?? this.#areRunsHidden;
+  }
+
+  #diagram(id: string, boxes: Node[]): void {
+    const diagram = this.#parts.diagrams.get(id);
+    if (!diagram) this.leftOut.add("diagram");
+    else
+      for (const paragraph of find(diagram, "a:p"))
+        boxes.push(element("p", [text([...find(paragraph, "a:t")].map(textContent).join(""))]));
   }
 
   /** The first form that a program may choose; the others say the same. */
@@ -169,11 +201,11 @@ export class WordBody {
   }
 
   #textBox(content: Element, boxes: Node[]): void {
-    const items = this.#items;
+    const [items, areRunsHidden] = [this.#items, this.#areRunsHidden];
     this.#items = [];
     this.#addBlocks(content, boxes);
     this.#endList(boxes);
-    this.#items = items;
+    [this.#items, this.#areRunsHidden] = [items, areRunsHidden];
   }
 
   #note({ name, attributes }: Element): void {
@@ -257,13 +289,23 @@ const isContents = (block: Element): boolean =>
       first(properties, "w:docPartGallery")?.attributes["w:val"] === "Table of Contents",
   );
 
-const isOn = (properties: Element, name: string): boolean =>
-  childrenOf(properties, name).some(
-    ({ attributes }) => !/^(?:0|false|off)$/.test(attributes["w:val"] ?? ""),
-  );
+/** A field that nobody has filled in: "Click or tap here to enter text." */
+const isPlaceholder = (field: Element): boolean =>
+  childrenOf(field, "w:sdtPr").some((properties) => isOn(properties, "w:showingPlcHdr"));
 
-const isHidden = (run: Element): boolean =>
-  childrenOf(run, "w:rPr").some((properties) => isOn(properties, "w:vanish"));
+const isOn = (properties: Element, name: string): boolean => onOff(properties, name) ?? false;
+
+/** What a form field of Word 97 shows: the chosen entry of a list, a box. */
+function fieldValue(field: Element): string {
+  const [list] = childrenOf(field, "w:ddList");
+  const [box] = childrenOf(field, "w:checkBox");
+  if (list) {
+    const chosen = attributeOf(list, "w:result") ?? attributeOf(list, "w:default") ?? "0";
+    return childrenOf(list, "w:listEntry")[Number(chosen)]?.attributes["w:val"] ?? "";
+  }
+  if (!box) return "";
+  return (onOff(box, "w:checked") ?? isOn(box, "w:default")) ? "☒" : "☐";
+}
 
 function scriptOf(run: Element): "sup" | "sub" | "" {
   const [properties] = childrenOf(run, "w:rPr");

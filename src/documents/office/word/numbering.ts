@@ -3,13 +3,15 @@
 import { roman } from "../../tree/html-blocks.ts";
 import { childrenOf, type Element, find } from "../../tree/markup.ts";
 import type { ListPlace } from "./styles.ts";
-import { attributeOf } from "./styles.ts";
+import { attributeOf, onOff } from "./styles.ts";
 
 interface Level {
   readonly format: string;
   /** `%1.%2.`, where %1 is the number of the first level. */
   readonly text: string;
   readonly start: number;
+  /** Whether the numbers of all levels are decimal: `1.1` below `I.`. */
+  readonly isDecimal: boolean;
 }
 
 interface List {
@@ -60,7 +62,7 @@ export class Numbering {
     return own.text.replace(/%([1-9])/g, (_, digit: string) => {
       const above = Number(digit) - 1;
       const { format = "decimal", start: first = 1 } = levels.get(above) ?? {};
-      return written(counts[above] ?? first, own.format === "decimalZero" ? "decimal" : format);
+      return written(counts[above] ?? first, own.isDecimal ? "decimal" : format);
     });
   }
 }
@@ -73,6 +75,7 @@ function levelsOf(kind: Element): Map<number, Level> {
         format: attributeOf(level, "w:numFmt") ?? "decimal",
         text: attributeOf(level, "w:lvlText") ?? "",
         start: Number.parseInt(attributeOf(level, "w:start") ?? "1", 10) || 0,
+        isDecimal: onOff(level, "w:isLgl") ?? false,
       },
     ]),
   );
@@ -81,11 +84,14 @@ function levelsOf(kind: Element): Map<number, Level> {
 const levelOf = (element: Element): number =>
   Number.parseInt(element.attributes["w:ilvl"] ?? "0", 10) || 0;
 
+/** Source: ECMA-376, part 1, 17.18.59. After Z comes AA, then BB. */
 function written(number: number, format: string): string {
   const letter = (first: string): string =>
-    number >= 1 && number <= 26
-      ? String.fromCharCode(first.charCodeAt(0) + number - 1)
-      : `${number}`;
+    number < 1 || number > 780
+      ? `${number}`
+      : String.fromCharCode(first.charCodeAt(0) + ((number - 1) % 26)).repeat(
+          Math.ceil(number / 26),
+        );
   switch (format) {
     case "lowerLetter":
       return letter("a");
@@ -95,7 +101,18 @@ function written(number: number, format: string): string {
       return roman(number).toLowerCase();
     case "upperRoman":
       return roman(number);
+    case "decimalZero":
+      return String(number).padStart(2, "0");
+    case "ordinal":
+      return `${number}${ORDINALS.get(ENGLISH.select(number)) ?? "th"}`;
     default:
       return String(number);
   }
 }
+
+const ENGLISH = new Intl.PluralRules("en", { type: "ordinal" });
+const ORDINALS = new Map([
+  ["one", "st"],
+  ["two", "nd"],
+  ["few", "rd"],
+]);

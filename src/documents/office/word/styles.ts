@@ -14,6 +14,8 @@ export interface ParagraphStyle {
   /** 1 for the outermost heading, 0 for text. */
   readonly headingLevel: number;
   readonly list: ListPlace | undefined;
+  /** Whether its text is hidden. */
+  readonly isHidden: boolean;
 }
 
 interface StoredStyle {
@@ -21,6 +23,7 @@ interface StoredStyle {
   readonly basedOn: string | undefined;
   readonly outline: number | undefined;
   readonly list: Partial<ListPlace> | undefined;
+  readonly isHidden: boolean | undefined;
 }
 
 /** Styles are based on others; a circle of them ends here. */
@@ -32,11 +35,13 @@ export class Styles {
   constructor(root: Element | undefined) {
     for (const style of root ? find(root, "w:style") : []) {
       const properties = childrenOf(style, "w:pPr")[0];
+      const characters = childrenOf(style, "w:rPr")[0];
       this.#styles.set(style.attributes["w:styleId"] ?? "", {
         name: (attributeOf(style, "w:name") ?? "").toLowerCase(),
         basedOn: attributeOf(style, "w:basedOn"),
         outline: properties && outlineOf(properties),
         list: properties && listOf(properties),
+        isHidden: characters && onOff(characters, "w:vanish"),
       });
     }
   }
@@ -53,7 +58,13 @@ export class Styles {
       name,
       headingLevel: this.#headingLevel(properties, name, chain),
       list: list?.list === undefined || list.list === "0" ? undefined : { list: list.list, level },
+      isHidden: this.hides(id) ?? false,
     };
+  }
+
+  /** Whether a style hides its text; undefined for one that does not say. */
+  hides(id: string | undefined): boolean | undefined {
+    return this.#chain(id).find(({ isHidden }) => isHidden !== undefined)?.isHidden;
   }
 
   #chain(id: string | undefined): StoredStyle[] {
@@ -103,3 +114,9 @@ function listOf(properties: Element): Partial<ListPlace> | undefined {
 /** The attribute `w:val` of a child. */
 export const attributeOf = (element: Element, name: string): string | undefined =>
   childrenOf(element, name)[0]?.attributes["w:val"];
+
+/** A property that is on or off; undefined if it is not given. */
+export function onOff(properties: Element, name: string): boolean | undefined {
+  const [given] = childrenOf(properties, name);
+  return given && !/^(?:0|false|off)$/.test(given.attributes["w:val"] ?? "");
+}
