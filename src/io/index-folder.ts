@@ -13,13 +13,16 @@ const MAX_MANIFEST_BYTES = 64 * 2 ** 20; // each segment takes 1 kB
 /**
  * `index`: the manifest says so. `newer`: so it does, of a version that this one does not know.
  * `stopped`: there is no manifest that can be read, and all else is of an index: a build that was
- * stopped, or an index whose manifest is damaged. `free`: empty, or no folder. `foreign`: all others.
+ * stopped, or an index whose manifest is damaged. `free`: empty, or no folder. `foreign`: all
+ * others.
  */
 export type FolderKind = "index" | "newer" | "stopped" | "free" | "foreign";
 
 /** The files of a segment, whole or while it is built. */
-const SEGMENT_FILE =
-  /^(passages\.deflate|metadata\.json|\w+\.u64|(states|codes|lists|words)\.bin|(keys|sample)\.f32|blocks\.u32|deleted-\d{6,}\.bits|journal|window)(\.new)?$/;
+const SEGMENT_FILE = RegExp(
+  String.raw`^(passages\.deflate|metadata\.json|\w+\.u64|(states|codes|lists|words)\.bin|` +
+    String.raw`(keys|sample)\.f32|blocks\.u32|deleted-\d{6,}\.bits|journal|window)(\.new)?$`,
+);
 const CODEBOOK_FILE =
   /^((axes|centroids|long|short|ratios|sample)\.f32|parts\.u(8|16)|journal)(\.new)?$/;
 const SEGMENT = /^\d{6,}(\.stage|\.added)?$/;
@@ -34,7 +37,7 @@ export const isCodebookName = (name: string): boolean => CODEBOOK.test(name);
 export const isIndexFile = (name: string): boolean =>
   SEGMENT_FILE.test(name) || CODEBOOK_FILE.test(name);
 
-/** What kind of folder `directory` is. Errors of the system are thrown, except that it is missing. */
+/** What kind of folder `directory` is. Throws errors of the system, but not that it is missing. */
 export async function kindOfFolder(directory: string): Promise<FolderKind> {
   const names = await namesIn(directory);
   const others = names.filter((name) => !LOCK.test(name) && name !== "sync");

@@ -413,7 +413,8 @@ test("what looks like an index by its names is read; an index in its own folder 
 test("behind the damage of a file its passages stay, and it is named until it is whole", async () => {
   await using place = await workplace();
   const { docs, directory } = place;
-  const line = (_: unknown, i: number) => JSON.stringify({ id: `${"p".repeat(600)}${i}`, text: "x" });
+  const line = (_: unknown, i: number) =>
+    JSON.stringify({ id: `${"p".repeat(600)}${i}`, text: "x" });
   const lines = Array.from({ length: 200 }, line).join("\n");
   const whole = gzipSync(lines, { level: 0 }); // so that half of it has half of the lines
   const half = whole.subarray(0, whole.length / 2);

@@ -25,7 +25,10 @@ test("a model is written to an empty folder or to that of its run, and not among
   for (const name of ["README.md", "model.safetensors"]) {
     await writeFile(join(out, name), "mine");
     const error = String(await checkFree(out).catch(String));
-    assert.match(error, /mine: expected a new or empty folder, got one with README\.md; name another/);
+    assert.match(
+      error,
+      /mine: expected a new or empty folder, got one with README\.md; name another/,
+    );
   }
   await mkdir(runFolder(out));
   await checkFree(out);
