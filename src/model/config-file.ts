@@ -3,6 +3,7 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { checkEmptyFolder } from "../io/create-directory.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { parseJson } from "../io/json/parse-json.ts";
@@ -95,7 +96,7 @@ export async function hasRetrievalHead(folder: string): Promise<boolean> {
   return isOwnForm(keys) || names.some((key) => key in keys);
 }
 
-/** @throws {InputError} if `out` has a model */
+/** @throws {InputError} if `out` has a model, or other files, which the new ones could replace */
 export async function checkNoModel(
   out: string,
   remedy: string = "name another folder",
@@ -104,7 +105,7 @@ export async function checkNoModel(
     () => false,
     () => true,
   );
-  if (isFree) return;
+  if (isFree) return checkEmptyFolder(out);
   throw new InputError({
     code: "ERR_REATT_FOLDER_EXISTS",
     where: out,
