@@ -126,6 +126,71 @@ const HTML: Readonly<Record<string, [body: string, text: string]>> = {
     `<nav>${"<a>A link of the menu</a> ".repeat(50)}</nav><main><p>The lion.</p></main>`,
     "The lion.",
   ],
+  "a section whose class is that of a banner": [
+    '<section class="gdpr"><h2>Rights</h2><p>Ask Orla.</p></section>',
+    "Ask Orla.",
+  ],
+  "a banner with buttons": [
+    '<div id="onetrust-banner"><h2>Privacy</h2><p>We use cookies.</p><button>Yes</button></div><p>A.</p>',
+    "A.",
+  ],
+  "the head of a page above its main part": [
+    "<header><h1>Ferry</h1><p>It leaves from the south pier.</p></header><main><p>Daily.</p></main>",
+    "It leaves from the south pier.\n\nDaily.",
+  ],
+  "articles that are cards": [
+    `<h1>Valve</h1><p>It costs 45 crowns.</p><article><p>${"It works well. ".repeat(9).trim()}</p></article>`,
+    `It costs 45 crowns.\n\n${"It works well. ".repeat(9).trim()}`,
+  ],
+  "notes inside of the main part": [
+    '<main><p>One.</p><aside><p class="aside__title">Caution</p><p>Close it.</p></aside></main>',
+    "One.\n\nCaution\n\nClose it.",
+  ],
+  "links inside of the main part": [
+    "<main><p>One.</p><aside><h2>Related</h2><ul><li><a>Another page</a></ul></aside></main>",
+    "One.",
+  ],
+  "the footer of a quotation": [
+    "<blockquote><p>To be.</p><footer>Hamlet</footer></blockquote>",
+    "To be.\n\nHamlet",
+  ],
+  "headings that are buttons": [
+    "<main><h2><button aria-expanded=false>Fees?</button></h2><p>It is 40.</p></main>",
+    "It is 40.",
+  ],
+  "questions that are buttons": [
+    "<main><button aria-expanded=false>Who pays?</button><div hidden><p>All do.</p></div></main>",
+    "Who pays?\n\nAll do.",
+  ],
+  "buttons beside a heading": ["<h2>Use <button>Copy link</button></h2><p>It.</p>", "It."],
+  "panels of tabs": [
+    "<div role=tablist><button role=tab>Linux</button><button role=tab>Mac</button></div>" +
+      "<div role=tabpanel>apt</div><div role=tabpanel hidden>brew</div>",
+    "Linux\n\napt\n\nMac\n\nbrew",
+  ],
+  "text that search in a browser finds": [
+    '<div hidden="until-found">Nine nights.</div>',
+    "Nine nights.",
+  ],
+  "text of a drawing": [
+    "<svg><title>Plan</title><text>North: 12</text><text>South: 8</text></svg>",
+    "North: 12\nSouth: 8",
+  ],
+  "a shadow root": [
+    '<my-card><template shadowrootmode="open"><p>In it.</p></template></my-card><template>no</template>',
+    "In it.",
+  ],
+  quotations: ["<p>It says <q>no</q>.</p>", "It says “no”."],
+  "a class of numbers of lines": ['<div class="gutter"><p>Clean it.</p></div>', "Clean it."],
+  "links to edit and to the source": [
+    '<dl><dt>f(x)<a href="m.html">[source]</a><a class="headerlink" href="#f">¶</a></dt><dd>Doubles.</dd></dl>' +
+      '<p>A.</p><h2>B<span class="mw-editsection">[<a href="e">edit</a>]</span></h2><p>C.</p>',
+    "f(x): Doubles.\n\nA.\n\nC.",
+  ],
+  "rows of a navigation": [
+    "<table><tr><td><a>Prev</a><td>Chapter 5<td><a>Next</a></table><p>A.</p><p><a>Home</a> | <a>Up</a></p>",
+    "A.",
+  ],
 };
 
 for (const [what, [body, expected]] of Object.entries(HTML))
@@ -244,6 +309,29 @@ test("mdx: a quoted label can have the other quotation mark", async () => {
     passages.map(({ text }) => text),
     [`What's new: One.\n\nA "b": Two.`],
   );
+});
+
+test("html: headings that are buttons or have links to edit", async () => {
+  const { passages } = await readOne(
+    "a.html",
+    '<h2><button>Fees</button></h2><p>40.</p><h2>B<span class="mw-editsection">[<a>edit</a>]</span></h2><p>C.</p>',
+  );
+  assert.equal(
+    passages.map(({ metadata }) => metadata!._headings),
+    [["Fees"], ["B"]],
+  );
+});
+
+test("html: a body that a script shows", async () => {
+  const { passages } = await readOne("a.html", '<body style="display:none"><p>Nine tons.');
+  assert.is(passages[0]!.text, "Nine tons.");
+});
+
+test("html: a message says how many words are left out", async () => {
+  const banner = `<div class="cookie-banner"><p>${"We use cookies. ".repeat(10)}</p><button>Yes</button></div>`;
+  const { passages, notes } = await readOne("a.html", `${banner}<p>A.</p>`);
+  assert.is(passages[0]!.text, "A.");
+  assert.match(notes[0]!, /^a\.html: expected text, got 30 words of banners, menus and footers;/);
 });
 
 test("html: title, headings and lines", async () => {
