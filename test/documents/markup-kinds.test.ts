@@ -334,6 +334,34 @@ test("html: a message says how many words are left out", async () => {
   assert.match(notes[0]!, /^a\.html: expected text, got 30 words of banners, menus and footers;/);
 });
 
+const XHTML: Readonly<Record<string, [body: string, text: string]>> = {
+  "elements without contents": ["<audio/><script/><p>One.</p><title/><p>Two.</p>", "One.\n\nTwo."],
+  "anchors of 2,000 pages": [`<p>${'<a id="p"/>'.repeat(2_000)}One.</p>`, "One."],
+  "sections of characters": ["<p>a <![CDATA[<b> & c]]></p>", "a <b> & c"],
+  "names of characters": ["<p>a&nbsp;b &eacute; &amp;</p>", "a b é &"],
+  "a prefix": [
+    '<h:div xmlns:h="http://www.w3.org/1999/xhtml"><h:ul><h:li>a</h:li></h:ul></h:div>',
+    "- a",
+  ],
+  "what is no XML": ["<p>One<p>Two<br>three & four", "One\n\nTwo\nthree & four"],
+  "the number of a page": [
+    '<p>It costs <span epub:type="pagebreak">2</span>seven crowns.</p>',
+    "It costs seven crowns.",
+  ],
+};
+
+for (const [what, [body, expected]] of Object.entries(XHTML))
+  test(`xhtml: ${what}`, async () => {
+    for (const [name, prolog] of [
+      ["a.xhtml", ""],
+      ["a.html", '<?xml version="1.0"?>\n'],
+    ] as const) {
+      const page = `${prolog}<html><head><title/></head><body>${body}</body></html>`;
+      const { passages } = await readOne(name, page);
+      assert.is(passages.map(({ text }) => text).join("\n\n"), expected);
+    }
+  });
+
 test("html: title, headings and lines", async () => {
   const page =
     "<title>T – S</title>\n<main>\n<h1>T</h1>\n<p>One\ntwo.</p>\n<h2>A</h2>\n<p>Three.</p></main>";

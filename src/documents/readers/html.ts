@@ -14,14 +14,22 @@ import type { SourceFile } from "../file/source-file.ts";
 import type { Document, Place } from "../tree/document.ts";
 import { type Aside, HtmlBlocks, type PageBlock } from "../tree/html-blocks.ts";
 import { addElements } from "../tree/html-tree.ts";
-import { type Element, find, type LineAt, parseHtml, textContent } from "../tree/markup.ts";
+import {
+  type Element,
+  find,
+  type LineAt,
+  parseHtml,
+  parseXhtml,
+  textContent,
+} from "../tree/markup.ts";
 import { Outline } from "../tree/outline.ts";
 
 /** A part of a page outside of the text that has less words and no heading is left out. */
 const MIN_WORDS = 20;
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
-  const root = await parseHtml(await file.text(), file.budget);
+  const source = await file.text();
+  const root = await parsePage(source, file);
   const outline = new Outline();
   const walker = new HtmlBlocks(file.budget, true);
   walker.read(root);
@@ -32,6 +40,12 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
   reportLoss(file, walker.blocks, new Set(shown));
   yield outline.document(pageTitle(root));
 }
+
+/** XHTML is XML by its name or its first line. */
+const parsePage = (source: string, { name, budget }: SourceFile): Promise<Element> =>
+  /\.xhtml(?:\.gz)?$/i.test(name) || source.trimStart().startsWith("<?xml")
+    ? parseXhtml(source, budget)
+    : parseHtml(source, budget);
 
 /** Adds the text of HTML that is no web page, so that all of it is read. */
 export async function addHtml(
