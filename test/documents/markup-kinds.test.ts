@@ -215,7 +215,35 @@ const MARKDOWN: Readonly<Record<string, [markdown: string, text: string]>> = {
   lists: ["- a\n- b\n  c\n  1. d\n  2. e\n", "- a\n- b c\n  1. d\n  2. e"],
   footnotes: ["Text.[^1]\n\n[^1]: The note.\n", "Text.\n\n1. The note."],
   definitions: ["Term\n: Meaning\n", "Term: Meaning"],
-  alerts: ["> [!NOTE]\n> Take care.\n", "Note: Take care."],
+  alerts: ["> [!NOTE]\n> Take care.\n", "Note\n\nTake care."],
+  "alerts with a title": ["> [!info]- Before\n> One.\n>\n> Two.\n", "Info: Before\n\nOne.\n\nTwo."],
+  "notes of MkDocs": [
+    '!!! warning "Before you start"\n\n    Close the **sea cock**.\n\n        code()\n\nThen go.\n',
+    "Warning: Before you start\n\nClose the sea cock.\n\ncode()\n\nThen go.",
+  ],
+  "notes of MkDocs that open": ["??? note\n    One.\nTwo.\n", "Note\n\nOne.\n\nTwo."],
+  "tabs of MkDocs": ['=== "Linux"\n\n    Run `apt`.\n', "Linux\n\nRun apt."],
+  "a note of Docusaurus": [":::note[Good]\n\nUse it.\n\n:::\n", "Note: Good\n\nUse it."],
+  "links of Obsidian": [
+    "See [[Page]], [[Page#Fees]], [[Page|the page]] and [[1]](http://a.b). ![[a.png]]",
+    "See Page, Page > Fees, the page and [1].",
+  ],
+  "comments of Obsidian": ["a %%no%% b\n\n%%\nno\n\nno\n%%\n\nc", "a b\n\nc"],
+  "percent signs that are no comments": ["for %%i in x do %%i", "for %%i in x do %%i"],
+  "short codes of Hugo": [
+    '{{< tabs >}}\n{{% tab "Linux" %}}\nRun `apt`.\n{{% /tab %}}\n{{< /tabs >}}\n\n{{< note >}}Close it.{{< /note >}}',
+    "Linux: Run apt.\n\nNote: Close it.",
+  ],
+  "tags of Liquid": ['{% hint style="info" %}\nOne.\n{% endhint %}\n', "Hint: One."],
+  "grid tables": [
+    "+---+---+\n| a | b |\n+===+===+\n| 1 | *x* |\n+---+---+\n",
+    "a | b\n--- | ---\n1 | x",
+  ],
+  formulas: [
+    "It is $2*3*4$ for $x_1 + y_1$.\n\n$$\na\n=\n\\alpha * b\n$$\n\nFrom $5 to $7, or $5-$7.",
+    "It is 2*3*4 for x_1 + y_1.\n\na = \\alpha * b\n\nFrom $5 to $7, or $5-$7.",
+  ],
+  "a footnote that nothing refers to": ["A.\n\n[^1]: Alone.\n\nB.\n", "A.\n\nAlone.\n\nB."],
   containers: [":::tip Good\nUse it.\n:::\n", "Tip: Good\n\nUse it."],
   html: [
     "x<sup>2</sup> <kbd>Ctrl</kbd>\n\n<details><summary>More</summary>\n\n**in**\n\n</details>\n",
@@ -300,6 +328,37 @@ export const x = { a: 1 }
     passages.map(({ title, text }) => [title, text]),
     [["Install", "For npm:\n\nRun npm i."]],
   );
+});
+
+test("markdown: footnotes stand in the section that refers to them", async () => {
+  const text =
+    "# Fees\n\nIt is 40.[^b] Or 30.^[In winter.]\n\n[^b]: Students pay half.\n\n# Contact\n\nOrla.[^c]\n\n[^c]: Not on Sundays.\n";
+  const { passages } = await readOne("a.md", text);
+  assert.equal(
+    passages.map(({ metadata, text }) => [metadata!._headings, text]),
+    [
+      [["Fees"], "It is 40. Or 30.\n\n1. Students pay half.\n2. In winter."],
+      [["Contact"], "Orla.\n\n3. Not on Sundays."],
+    ],
+  );
+});
+
+test("markdown: a note opens no section, and its title begins its passage", async () => {
+  const text = `# A\n\n${"One word. ".repeat(40)}\n\n> [!WARNING]\n> ${"Two words. ".repeat(40)}\n`;
+  const { passages } = await readOne("a.md", text);
+  assert.equal(
+    passages.map(({ title }) => title),
+    ["A", "A"],
+  );
+  assert.ok(passages[1]!.text.startsWith("Warning\n\nTwo words."));
+});
+
+test("mdx: comments over several lines", async () => {
+  const { passages } = await readOne(
+    "a.mdx",
+    "One.\n\n{/*\nno\n\nno\n*/}\n\nTwo {/* no */} three.\n",
+  );
+  assert.is(passages[0]!.text, "One.\n\nTwo three.");
 });
 
 test("mdx: a quoted label can have the other quotation mark", async () => {

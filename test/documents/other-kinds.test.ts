@@ -109,6 +109,44 @@ test("plain text: lists and tables keep their lines, and wrapped lines are text"
   assert.is(passages[0]!.metadata!._lines, "1-8");
 });
 
+test("plain text: underlined lines are headings", async () => {
+  const text =
+    "Fees\n====\n\nIt is 40.\n\nIn winter\n---------\nIt is 25.\n\na   b\n-----\nc   d\n";
+  const { passages } = await readOne("a.txt", text);
+  assert.equal(
+    passages.map(({ metadata, text }) => [metadata!._headings, metadata!._lines, text]),
+    [
+      [["Fees"], "4", "It is 40."],
+      [["Fees", "In winter"], "8-12", "It is 25.\n\na   b\n-----\nc   d"],
+    ],
+  );
+});
+
+test("plain text: conversations are divided between lines", async () => {
+  const said = (i: number): string => `we talk about buoy ${i} and what it costs`;
+  const lines = {
+    times: (i: number) => `[${String(i).padStart(2, "0")}:00] Orla: ${said(i)}`,
+    dates: (i: number) => `12/05/2024, 10:${String(i).padStart(2, "0")} - Orla: ${said(i)}`,
+    names: (i: number) => `${i % 2 ? "Orla Finn" : "Piet"}: ${said(i)}`,
+  };
+  for (const line of Object.values(lines)) {
+    const all = Array.from({ length: 40 }, (_, i) => line(i));
+    const { passages } = await readOne("a.txt", all.join("\n"));
+    assert.ok(passages.length > 2);
+    assert.equal(
+      passages.flatMap(({ text }) => text.split("\n")),
+      all,
+    );
+  }
+});
+
+test("plain text: dots of a table of contents are left out, those of prices are not", async () => {
+  const contents = "1 Fees ........ 3\n2 Piers . . . . 12\n3 Boats ....... 12\n";
+  const prices = "Tea ........ 5\nCoffee ..... 4\nMilk ....... 6\n";
+  const { passages } = await readOne("a.txt", `${contents}\n${prices}\nText.\n`);
+  assert.is(passages.map(({ text }) => text).join("\n\n"), `${prices}\nText.`);
+});
+
 test("a notebook: Markdown, code and what it printed", async () => {
   const notebook = {
     nbformat: 4,

@@ -179,6 +179,7 @@ export class HtmlBlocks {
     if (this.#isPage) this.#enter(element);
     if (element.name === "summary") this.#lead({ ...element, name: "span" }, "term");
     else if (isNoteTitle(element)) this.#lead(element, "note");
+    else if (element.attributes["data-kind"] === "term") this.#lead(element, "term");
     else this.#children(element);
     this.#flush();
     [this.#part, this.#aside] = [part, aside];
@@ -566,8 +567,8 @@ const isDisclosure = ({ name, attributes }: Element): boolean =>
   (attributes["aria-expanded"] ?? attributes["aria-controls"]) !== undefined;
 
 const isNoteTitle = (element: Element): boolean =>
-  NOTE_TITLE.test(element.attributes.class ?? "") &&
-  (element.attributes["data-kind"] === "note" || NOTE.test(shortText(element)));
+  element.attributes["data-kind"] === "note" ||
+  (NOTE_TITLE.test(element.attributes.class ?? "") && NOTE.test(shortText(element)));
 
 /** The text of an element with few children, as others are no titles. */
 const shortText = (element: Element): string =>
