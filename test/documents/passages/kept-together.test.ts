@@ -62,7 +62,10 @@ test("a title says no words twice", () => {
     [...splitDocument({ title: "COPY", blocks: [{ text: "x", headings }] }, options)][0]!.title;
   assert.is(titleOf("COPY"), "COPY");
   assert.is(titleOf("The command COPY"), "The command COPY");
-  assert.is(titleOf("File Formats", "Formats of a File"), "COPY > Formats of a File");
+  assert.is(
+    titleOf("File Formats", "Formats of a File"),
+    "COPY > Formats of a File",
+  );
 });
 
 test("HTML: definitions of several blocks, captions, and notes that open no section", async () => {

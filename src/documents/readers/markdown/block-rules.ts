@@ -21,8 +21,11 @@ export function lineThat(
 }
 
 /** The title of a note, or the name of a tab, which belongs to what follows. */
-export const leadHtml = (state: Pick<StateBlock, "md">, kind: "note" | "term", text: string) =>
-  `<p data-kind="${kind}">${state.md.utils.escapeHtml(text)}</p>\n`;
+export const leadHtml = (
+  state: Pick<StateBlock, "md">,
+  kind: "note" | "term",
+  text: string,
+): string => `<p data-kind="${kind}">${state.md.utils.escapeHtml(text)}</p>\n`;
 
 /** `warning` and `Before you start` as `Warning: Before you start`. */
 export const noteTitle = (name: string, title = ""): string =>
