@@ -16,8 +16,8 @@ export function footnotes(md: MarkdownIt): void {
 
 /** The plugin leaves out a note that nothing refers to. It is text where it stands. */
 function keepUnreferenced(state: StateCore): void {
-  const { refs = {} } =
-    (state.env as Env & { footnotes?: { refs?: Record<string, number> } }).footnotes ?? {};
+  const env = state.env as Env & { footnotes?: { refs?: Record<string, number> } };
+  const refs: Record<string, number> = env.footnotes?.refs ?? {};
   const open: boolean[] = [];
   state.tokens = state.tokens.filter((token) => {
     if (token.type === "footnote_reference_open")
