@@ -126,6 +126,71 @@ const HTML: Readonly<Record<string, [body: string, text: string]>> = {
     `<nav>${"<a>A link of the menu</a> ".repeat(50)}</nav><main><p>The lion.</p></main>`,
     "The lion.",
   ],
+  "a section whose class is that of a banner": [
+    '<section class="gdpr"><h2>Rights</h2><p>Ask Orla.</p></section>',
+    "Ask Orla.",
+  ],
+  "a banner with buttons": [
+    '<div id="onetrust-banner"><h2>Privacy</h2><p>We use cookies.</p><button>Yes</button></div><p>A.</p>',
+    "A.",
+  ],
+  "the head of a page above its main part": [
+    "<header><h1>Ferry</h1><p>It leaves from the south pier.</p></header><main><p>Daily.</p></main>",
+    "It leaves from the south pier.\n\nDaily.",
+  ],
+  "articles that are cards": [
+    `<h1>Valve</h1><p>It costs 45 crowns.</p><article><p>${"It works well. ".repeat(9).trim()}</p></article>`,
+    `It costs 45 crowns.\n\n${"It works well. ".repeat(9).trim()}`,
+  ],
+  "notes inside of the main part": [
+    '<main><p>One.</p><aside><p class="aside__title">Caution</p><p>Close it.</p></aside></main>',
+    "One.\n\nCaution\n\nClose it.",
+  ],
+  "links inside of the main part": [
+    "<main><p>One.</p><aside><h2>Related</h2><ul><li><a>Another page</a></ul></aside></main>",
+    "One.",
+  ],
+  "the footer of a quotation": [
+    "<blockquote><p>To be.</p><footer>Hamlet</footer></blockquote>",
+    "To be.\n\nHamlet",
+  ],
+  "headings that are buttons": [
+    "<main><h2><button aria-expanded=false>Fees?</button></h2><p>It is 40.</p></main>",
+    "It is 40.",
+  ],
+  "questions that are buttons": [
+    "<main><button aria-expanded=false>Who pays?</button><div hidden><p>All do.</p></div></main>",
+    "Who pays?\n\nAll do.",
+  ],
+  "buttons beside a heading": ["<h2>Use <button>Copy link</button></h2><p>It.</p>", "It."],
+  "panels of tabs": [
+    "<div role=tablist><button role=tab>Linux</button><button role=tab>Mac</button></div>" +
+      "<div role=tabpanel>apt</div><div role=tabpanel hidden>brew</div>",
+    "Linux\n\napt\n\nMac\n\nbrew",
+  ],
+  "text that search in a browser finds": [
+    '<div hidden="until-found">Nine nights.</div>',
+    "Nine nights.",
+  ],
+  "text of a drawing": [
+    "<svg><title>Plan</title><text>North: 12</text><text>South: 8</text></svg>",
+    "North: 12\nSouth: 8",
+  ],
+  "a shadow root": [
+    '<my-card><template shadowrootmode="open"><p>In it.</p></template></my-card><template>no</template>',
+    "In it.",
+  ],
+  quotations: ["<p>It says <q>no</q>.</p>", "It says “no”."],
+  "a class of numbers of lines": ['<div class="gutter"><p>Clean it.</p></div>', "Clean it."],
+  "links to edit and to the source": [
+    '<dl><dt>f(x)<a href="m.html">[source]</a><a class="headerlink" href="#f">¶</a></dt><dd>Doubles.</dd></dl>' +
+      '<p>A.</p><h2>B<span class="mw-editsection">[<a href="e">edit</a>]</span></h2><p>C.</p>',
+    "f(x): Doubles.\n\nA.\n\nC.",
+  ],
+  "rows of a navigation": [
+    "<table><tr><td><a>Prev</a><td>Chapter 5<td><a>Next</a></table><p>A.</p><p><a>Home</a> | <a>Up</a></p>",
+    "A.",
+  ],
 };
 
 for (const [what, [body, expected]] of Object.entries(HTML))
@@ -150,7 +215,35 @@ const MARKDOWN: Readonly<Record<string, [markdown: string, text: string]>> = {
   lists: ["- a\n- b\n  c\n  1. d\n  2. e\n", "- a\n- b c\n  1. d\n  2. e"],
   footnotes: ["Text.[^1]\n\n[^1]: The note.\n", "Text.\n\n1. The note."],
   definitions: ["Term\n: Meaning\n", "Term: Meaning"],
-  alerts: ["> [!NOTE]\n> Take care.\n", "Note: Take care."],
+  alerts: ["> [!NOTE]\n> Take care.\n", "Note\n\nTake care."],
+  "alerts with a title": ["> [!info]- Before\n> One.\n>\n> Two.\n", "Info: Before\n\nOne.\n\nTwo."],
+  "notes of MkDocs": [
+    '!!! warning "Before you start"\n\n    Close the **sea cock**.\n\n        code()\n\nThen go.\n',
+    "Warning: Before you start\n\nClose the sea cock.\n\ncode()\n\nThen go.",
+  ],
+  "notes of MkDocs that open": ["??? note\n    One.\nTwo.\n", "Note\n\nOne.\n\nTwo."],
+  "tabs of MkDocs": ['=== "Linux"\n\n    Run `apt`.\n', "Linux\n\nRun apt."],
+  "a note of Docusaurus": [":::note[Good]\n\nUse it.\n\n:::\n", "Note: Good\n\nUse it."],
+  "links of Obsidian": [
+    "See [[Page]], [[Page#Fees]], [[Page|the page]] and [[1]](http://a.b). ![[a.png]]",
+    "See Page, Page > Fees, the page and [1].",
+  ],
+  "comments of Obsidian": ["a %%no%% b\n\n%%\nno\n\nno\n%%\n\nc", "a b\n\nc"],
+  "percent signs that are no comments": ["for %%i in x do %%i", "for %%i in x do %%i"],
+  "short codes of Hugo": [
+    '{{< tabs >}}\n{{% tab "Linux" %}}\nRun `apt`.\n{{% /tab %}}\n{{< /tabs >}}\n\n{{< note >}}Close it.{{< /note >}}',
+    "Linux: Run apt.\n\nNote: Close it.",
+  ],
+  "tags of Liquid": ['{% hint style="info" %}\nOne.\n{% endhint %}\n', "Hint: One."],
+  "grid tables": [
+    "+---+---+\n| a | b |\n+===+===+\n| 1 | *x* |\n+---+---+\n",
+    "a | b\n--- | ---\n1 | x",
+  ],
+  formulas: [
+    "It is $2*3*4$ for $x_1 + y_1$.\n\n$$\na\n=\n\\alpha * b\n$$\n\nFrom $5 to $7, or $5-$7.",
+    "It is 2*3*4 for x_1 + y_1.\n\na = \\alpha * b\n\nFrom $5 to $7, or $5-$7.",
+  ],
+  "a footnote that nothing refers to": ["A.\n\n[^1]: Alone.\n\nB.\n", "A.\n\nAlone.\n\nB."],
   containers: [":::tip Good\nUse it.\n:::\n", "Tip: Good\n\nUse it."],
   html: [
     "x<sup>2</sup> <kbd>Ctrl</kbd>\n\n<details><summary>More</summary>\n\n**in**\n\n</details>\n",
@@ -237,6 +330,37 @@ export const x = { a: 1 }
   );
 });
 
+test("markdown: footnotes stand in the section that refers to them", async () => {
+  const text =
+    "# Fees\n\nIt is 40.[^b] Or 30.^[In winter.]\n\n[^b]: Students pay half.\n\n# Contact\n\nOrla.[^c]\n\n[^c]: Not on Sundays.\n";
+  const { passages } = await readOne("a.md", text);
+  assert.equal(
+    passages.map(({ metadata, text }) => [metadata!._headings, text]),
+    [
+      [["Fees"], "It is 40. Or 30.\n\n1. Students pay half.\n2. In winter."],
+      [["Contact"], "Orla.\n\n3. Not on Sundays."],
+    ],
+  );
+});
+
+test("markdown: a note opens no section, and its title begins its passage", async () => {
+  const text = `# A\n\n${"One word. ".repeat(40)}\n\n> [!WARNING]\n> ${"Two words. ".repeat(40)}\n`;
+  const { passages } = await readOne("a.md", text);
+  assert.equal(
+    passages.map(({ title }) => title),
+    ["A", "A"],
+  );
+  assert.ok(passages[1]!.text.startsWith("Warning\n\nTwo words."));
+});
+
+test("mdx: comments over several lines", async () => {
+  const { passages } = await readOne(
+    "a.mdx",
+    "One.\n\n{/*\nno\n\nno\n*/}\n\nTwo {/* no */} three.\n",
+  );
+  assert.is(passages[0]!.text, "One.\n\nTwo three.");
+});
+
 test("mdx: a quoted label can have the other quotation mark", async () => {
   const mdx = `<Note title="What's new">One.</Note>\n\n<Note title='A "b"'>Two.</Note>\n`;
   const { passages } = await readOne("a.mdx", mdx);
@@ -245,6 +369,57 @@ test("mdx: a quoted label can have the other quotation mark", async () => {
     [`What's new: One.\n\nA "b": Two.`],
   );
 });
+
+test("html: headings that are buttons or have links to edit", async () => {
+  const { passages } = await readOne(
+    "a.html",
+    '<h2><button>Fees</button></h2><p>40.</p><h2>B<span class="mw-editsection">[<a>edit</a>]</span></h2><p>C.</p>',
+  );
+  assert.equal(
+    passages.map(({ metadata }) => metadata!._headings),
+    [["Fees"], ["B"]],
+  );
+});
+
+test("html: a body that a script shows", async () => {
+  const { passages } = await readOne("a.html", '<body style="display:none"><p>Nine tons.');
+  assert.is(passages[0]!.text, "Nine tons.");
+});
+
+test("html: a message says how many words are left out", async () => {
+  const banner = `<div class="cookie-banner"><p>${"We use cookies. ".repeat(10)}</p><button>Yes</button></div>`;
+  const { passages, notes } = await readOne("a.html", `${banner}<p>A.</p>`);
+  assert.is(passages[0]!.text, "A.");
+  assert.match(notes[0]!, /^a\.html: expected text, got 30 words of banners, menus and footers;/);
+});
+
+const XHTML: Readonly<Record<string, [body: string, text: string]>> = {
+  "elements without contents": ["<audio/><script/><p>One.</p><title/><p>Two.</p>", "One.\n\nTwo."],
+  "anchors of 2,000 pages": [`<p>${'<a id="p"/>'.repeat(2_000)}One.</p>`, "One."],
+  "sections of characters": ["<p>a <![CDATA[<b> & c]]></p>", "a <b> & c"],
+  "names of characters": ["<p>a&nbsp;b &eacute; &amp;</p>", "a b é &"],
+  "a prefix": [
+    '<h:div xmlns:h="http://www.w3.org/1999/xhtml"><h:ul><h:li>a</h:li></h:ul></h:div>',
+    "- a",
+  ],
+  "what is no XML": ["<p>One<p>Two<br>three & four", "One\n\nTwo\nthree & four"],
+  "the number of a page": [
+    '<p>It costs <span epub:type="pagebreak">2</span>seven crowns.</p>',
+    "It costs seven crowns.",
+  ],
+};
+
+for (const [what, [body, expected]] of Object.entries(XHTML))
+  test(`xhtml: ${what}`, async () => {
+    for (const [name, prolog] of [
+      ["a.xhtml", ""],
+      ["a.html", '<?xml version="1.0"?>\n'],
+    ] as const) {
+      const page = `${prolog}<html><head><title/></head><body>${body}</body></html>`;
+      const { passages } = await readOne(name, page);
+      assert.is(passages.map(({ text }) => text).join("\n\n"), expected);
+    }
+  });
 
 test("html: title, headings and lines", async () => {
   const page =

@@ -109,6 +109,44 @@ test("plain text: lists and tables keep their lines, and wrapped lines are text"
   assert.is(passages[0]!.metadata!._lines, "1-8");
 });
 
+test("plain text: underlined lines are headings", async () => {
+  const text =
+    "Fees\n====\n\nIt is 40.\n\nIn winter\n---------\nIt is 25.\n\na   b\n-----\nc   d\n";
+  const { passages } = await readOne("a.txt", text);
+  assert.equal(
+    passages.map(({ metadata, text }) => [metadata!._headings, metadata!._lines, text]),
+    [
+      [["Fees"], "4", "It is 40."],
+      [["Fees", "In winter"], "8-12", "It is 25.\n\na   b\n-----\nc   d"],
+    ],
+  );
+});
+
+test("plain text: conversations are divided between lines", async () => {
+  const said = (i: number): string => `we talk about buoy ${i} and what it costs`;
+  const lines = {
+    times: (i: number) => `[${String(i).padStart(2, "0")}:00] Orla: ${said(i)}`,
+    dates: (i: number) => `12/05/2024, 10:${String(i).padStart(2, "0")} - Orla: ${said(i)}`,
+    names: (i: number) => `${i % 2 ? "Orla Finn" : "Piet"}: ${said(i)}`,
+  };
+  for (const line of Object.values(lines)) {
+    const all = Array.from({ length: 40 }, (_, i) => line(i));
+    const { passages } = await readOne("a.txt", all.join("\n"));
+    assert.ok(passages.length > 2);
+    assert.equal(
+      passages.flatMap(({ text }) => text.split("\n")),
+      all,
+    );
+  }
+});
+
+test("plain text: dots of a table of contents are left out, those of prices are not", async () => {
+  const contents = "1 Fees ........ 3\n2 Piers . . . . 12\n3 Boats ....... 12\n";
+  const prices = "Tea ........ 5\nCoffee ..... 4\nMilk ....... 6\n";
+  const { passages } = await readOne("a.txt", `${contents}\n${prices}\nText.\n`);
+  assert.is(passages.map(({ text }) => text).join("\n\n"), `${prices}\nText.`);
+});
+
 test("a notebook: Markdown, code and what it printed", async () => {
   const notebook = {
     nbformat: 4,
@@ -268,6 +306,61 @@ test("e-mail: people, date, subject and text; attachments are counted", async ()
     date: "2024-05-01T08:00:00.000Z",
   });
   assert.match(notes[0]!, /got 1 attachment;/);
+});
+
+const MAILS: Readonly<Record<string, [headers: string, body: string, text: string]>> = {
+  "windows-1252 in QP": [
+    "Content-Type: text/plain; charset=windows-1252\nContent-Transfer-Encoding: quoted-printable",
+    "=8045, isn=92t it",
+    "€45, isn’t it",
+  ],
+  "iso-8859-1 is windows-1252": ["Content-Type: text/plain; charset=iso-8859-1", "\x8045", "€45"],
+  "us-ascii is windows-1252": ["Content-Type: text/plain; charset=us-ascii", "isn\x92t", "isn’t"],
+  "windows-1252 in HTML": ["Content-Type: text/html; charset=windows-1252", "<p>\x8045</p>", "€45"],
+  "bytes without a charset": [
+    "X-Mailer: y",
+    "Die Prüfung für Zürich fällt aus.",
+    "Die Prüfung für Zürich fällt aus.",
+  ],
+  "a type without its second half": [
+    "Content-Type: text; charset=us-ascii",
+    "Code 4711.",
+    "Code 4711.",
+  ],
+  "quoted lines that flow": [
+    "Content-Type: text/plain; format=flowed",
+    "> quoted words of \n> Piet",
+    "> quoted words of Piet",
+  ],
+  "a placeholder beside HTML": [
+    "Content-Type: multipart/alternative; boundary=b",
+    "--b\nContent-Type: text/plain\n\nThis message is in HTML.\n--b\n" +
+      "Content-Type: text/html\n\n<p>The berth costs 25 crowns.</p>\n--b--",
+    "The berth costs 25 crowns.",
+  ],
+  "a text beside the same in HTML": [
+    "Content-Type: multipart/alternative; boundary=b",
+    "--b\nContent-Type: text/plain\n\nIt costs *25* crowns.\n--b\n" +
+      "Content-Type: text/html\n\n<p>It costs 25 crowns. Unsubscribe</p>\n--b--",
+    "It costs *25* crowns.",
+  ],
+};
+
+for (const [what, [headers, body, expected]] of Object.entries(MAILS))
+  test(`e-mail: ${what}`, async () => {
+    const mail = Buffer.from(`Subject: s\n${headers}\n\n${body}\n`, "latin1");
+    const { passages } = await readOne("a.eml", mail);
+    assert.is(passages[0]!.text, expected);
+  });
+
+test("e-mail: no blank line below the headers", async () => {
+  const { passages } = await readOne("a.eml", "From: o@x.org\nSubject: Berth\nThe code is 4711.\n");
+  assert.equal([passages[0]!.title, passages[0]!.text], ["Berth", "The code is 4711."]);
+});
+
+test("e-mail: an unknown charset is named", async () => {
+  const { notes } = await readOne("a.eml", "Content-Type: text/plain; charset=klingon\n\nText.\n");
+  assert.match(notes[0]!, /^a\.eml: expected a charset of the Encoding Standard, got klingon;/);
 });
 
 test("code: parts begin at definitions, with their comments", async () => {

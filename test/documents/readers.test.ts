@@ -228,6 +228,23 @@ test("a folder: ignored, hidden and linked files, and files that no reader knows
   assert.match(skipped["c.png"]!, /got \.png/);
 });
 
+test("a folder: patterns regard case", async () => {
+  const root = join(folder.path, "case");
+  await mkdir(root);
+  for (const [name, contents] of [
+    [".gitignore", "build.txt\nREADME.md\n"],
+    ["BUILD.txt", "kept"],
+    ["build.txt", "x"],
+    ["Readme.md", "kept"],
+  ] as const)
+    await writeFile(join(root, name), contents);
+  const { passages } = await readAll(root);
+  assert.equal(
+    passages.map(({ id }) => id),
+    ["BUILD.txt#1", "Readme.md#1"],
+  );
+});
+
 test("a defect of a reader costs one file of a folder", async () => {
   const root = join(folder.path, "defects");
   mkdirSync(root);

@@ -51,8 +51,8 @@ export async function* filesOf(
   });
   // while the first index is built, its files do not tell what it is
   const leftOut = index === undefined ? undefined : await realpath(index).catch(() => undefined);
-  const included = patterns.include && ignore().add([...patterns.include]);
-  const ignored = ignore().add([...(patterns.ignore ?? [])]);
+  const included = patterns.include && rulesFrom([...patterns.include]);
+  const ignored = rulesFrom([...(patterns.ignore ?? [])]);
   yield* below({ root: top, leftOut, included, ignored }, "", []);
 }
 
@@ -108,12 +108,16 @@ async function isIndex(path: string, entries: readonly Dirent[]): Promise<boolea
   return kind === "index" || kind === "newer" || kind === "stopped";
 }
 
+/** With regard to case, as git on Linux, and the same on every machine. */
+const rulesFrom = (patterns: string | string[]): Ignore =>
+  ignore({ ignorecase: false }).add(patterns);
+
 async function rulesOf(root: string, folder: string): Promise<Rules[]> {
   const texts = await Promise.all(
     IGNORE_FILES.map((name) => readRules(join(root, folder, name)).catch(() => "")),
   );
   const text = texts.join("\n");
-  return text.trim() === "" ? [] : [{ folder, rules: ignore().add(text) }];
+  return text.trim() === "" ? [] : [{ folder, rules: rulesFrom(text) }];
 }
 
 /** A pipe or a device has no rules, and waiting for it would never end. */

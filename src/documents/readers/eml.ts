@@ -1,38 +1,121 @@
-/** E-mail (.eml): sender, recipients, date and subject, and the text of the message. */
+/**
+ * E-mail (.eml): sender, recipients, date and subject, and the text of the message.
+ *
+ * Source: RFC 5322 (message), RFC 2045 (types), Encoding Standard (the meaning of charsets).
+ */
 
-import PostalMime, { type Address } from "postal-mime";
+import { isUtf8 } from "node:buffer";
+import { legacyHookDecode } from "@exodus/bytes/encoding.js";
+import PostalMime, { type Address, type Email } from "postal-mime";
+import { InputError } from "../../io/errors.ts";
+import { isEncoding } from "../file/encoding.ts";
 import { LeftOut } from "../file/left-out.ts";
 import type { SourceFile } from "../file/source-file.ts";
-import type { Document } from "../tree/document.ts";
+import type { Block, Document } from "../tree/document.ts";
 import { Outline } from "../tree/outline.ts";
 import { addHtml } from "./html.ts";
 import { paragraphs } from "./text.ts";
 
+/** A text that has less than this share of the words of the HTML is a placeholder. */
+const MIN_SHARE = 0.5;
+
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const bytes = await file.bytes();
-  const mail = await PostalMime.parse(bytes, { maxNestingDepth: 50 });
-  const outline = new Outline();
-  if (mail.text?.trim())
-    for (const { lines: _, text, ...details } of paragraphs(mail.text.replace(/\r\n?/g, "\n"))) {
-      const { headings: _, ...own } = details;
-      outline.text(text, own);
-    }
-  else if (mail.html) await addHtml(mail.html, outline, file.budget, () => 0);
+  const source = repaired(bytes.toString("latin1"));
+  const mail = await PostalMime.parse(encoded(source, file), { maxNestingDepth: 50 });
   const leftOut = new LeftOut();
   for (const { disposition } of mail.attachments)
     if (disposition !== "inline") leftOut.add("attachment");
   leftOut.report(file);
+  reportCharsets(source, file);
   const people = (list: readonly Address[] = []): string[] =>
     list.map(({ name, address }) =>
-      name && address ? `${name} <${address}>` : name || address || "",
+      decoded(name && address ? `${name} <${address}>` : name || address || ""),
     );
   const to = people(mail.to).concat(people(mail.cc));
+  const outline = await message(mail, /\bformat="?flowed/i.test(source), file);
   yield {
-    ...outline.document(mail.subject ?? ""),
+    ...outline.document(decoded(mail.subject ?? "")),
     metadata: {
       ...(mail.from && { from: people([mail.from])[0]! }),
       ...(to.length > 0 && { to }),
       ...(mail.date && { date: mail.date }),
     },
   };
+}
+
+/** The text of a mail, or the HTML if the text says less. */
+async function message(mail: Email, isFlowed: boolean, file: SourceFile): Promise<Outline> {
+  const text = new Outline();
+  const plain = decoded(mail.text ?? "").replace(/\r\n?/g, "\n");
+  const shown = isFlowed ? plain.replace(/^>.*$/gm, unquoted) : plain;
+  for (const { lines: _, headings: __, text: own, ...details } of paragraphs(shown))
+    text.text(own, details);
+  if (!mail.html) return text;
+  const html = new Outline();
+  await addHtml(decoded(mail.html), html, file.budget, () => 0);
+  const [all, some] = [wordsOf(html.allBlocks()), wordsOf(text.allBlocks())];
+  const common = [...all].filter((word) => some.has(word)).length;
+  return common < MIN_SHARE * all.size ? html : text;
+}
+
+const wordsOf = (blocks: readonly Block[]): ReadonlySet<string> =>
+  new Set(blocks.flatMap(({ text }) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []));
+
+/** Lines of a quotation that are joined keep the mark of each line. */
+const unquoted = (line: string): string => line.replace(/ > ?/g, " ");
+
+/**
+ * Characters U+0080 to U+009F are those of windows-1252. The Encoding Standard says so for
+ * iso-8859-1 and us-ascii; Node 20 and 22 decode windows-1252 as iso-8859-1.
+ */
+const decoded = (text: string): string =>
+  text.replace(/[\u0080-\u009f]+/g, (controls) =>
+    legacyHookDecode(Buffer.from(controls, "latin1"), "windows-1252"),
+  );
+
+/** The type that a part has, where the value is none: `text`. */
+const TYPE = /^(content-type:[ \t]*)([^;\r\n]*)/gim;
+/** A line of a header, or its continuation. The first one can be that of a mailbox. */
+const HEADER = /^(?:[!-9;-~]+[ \t]*:|[ \t]|>?From )/;
+
+/** A message with the types that parsers know, and a blank line below the headers. */
+function repaired(source: string): string {
+  const typed = source.replace(TYPE, (all, name: string, type: string) =>
+    /^[\w.+-]+\/[\w.+-]+/.test(type) || type.trim() === "" ? all : `${name}text/plain`,
+  );
+  for (let start = 0; start < typed.length; ) {
+    const end = typed.indexOf("\n", start);
+    const line = typed.slice(start, end === -1 ? typed.length : end);
+    if (line.trim() === "") return typed;
+    if (!HEADER.test(line)) return `${typed.slice(0, start)}\r\n${typed.slice(start)}`;
+    start = end === -1 ? typed.length : end + 1;
+  }
+  return typed;
+}
+
+const CHARSET = /^(?:content-type:|[ \t])[^\n]{0,1000}?charset[ \t]?=[ \t]?"?([\w.:-]{1,60})/gim;
+
+/** The bytes of a message. Without a charset that says what they are, they are guessed. */
+function encoded(source: string, file: SourceFile): Buffer {
+  const bytes = Buffer.from(source, "latin1");
+  const isNamed = [...source.matchAll(CHARSET)].some(([, name]) => !/^utf-?8$/i.test(name!));
+  return isNamed || isUtf8(bytes) ? bytes : Buffer.from(file.decode(bytes));
+}
+
+/** Names that parsers of mail know besides those of the Encoding Standard. */
+const KNOWN = /^(?:x-)?(?:cp|ms|ibm|windows|iso|utf|euc|shift|big|koi)[-_]?\w/i;
+
+function reportCharsets(source: string, file: SourceFile): void {
+  const named = new Set([...source.matchAll(CHARSET)].map(([, name]) => name!));
+  const unknown = [...named].filter((name) => !isEncoding(name) && !KNOWN.test(name));
+  if (unknown.length === 0) return;
+  file.report(
+    new InputError({
+      where: file.path,
+      expected: "a charset of the Encoding Standard",
+      got: unknown.join(", "),
+      remedy: "the text is read as windows-1252; save the message as UTF-8 if it is wrong",
+    }),
+  );
 }

@@ -5,9 +5,9 @@ import type { SourceFile } from "../file/source-file.ts";
 import { usefulTitle } from "../file/title.ts";
 import { type Container, Damage, resolvePart, withContainer } from "../office/container.ts";
 import type { Document } from "../tree/document.ts";
-import { find, first, textContent } from "../tree/markup.ts";
+import { addElements } from "../tree/html-tree.ts";
+import { find, first, parseXhtml, textContent } from "../tree/markup.ts";
 import { Outline } from "../tree/outline.ts";
-import { addHtml } from "./html.ts";
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   yield* withContainer(file, "an electronic book (.epub)", (container) => book(container, file));
@@ -32,7 +32,9 @@ async function* book(container: Container, file: SourceFile): AsyncGenerator<Doc
     if (locked.has(part)) throw encrypted(file.path);
     if (!container.names.includes(part)) continue;
     const own = new Outline();
-    await addHtml(file.decode(await container.bytes(part)), own, file.budget, () => 0);
+    const source = file.decode(await container.bytes(part));
+    const root = await parseXhtml(source, file.budget, () => 0);
+    addElements(root.children, own, file.budget);
     outline.blocks(own.allBlocks(), { chapter: ++chapter });
   }
   const title = first(book, "dc:title");

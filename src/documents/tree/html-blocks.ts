@@ -6,7 +6,7 @@ import type { Budget } from "../file/budget.ts";
 import type { LineMark } from "./document.ts";
 import { type Cell, htmlTable } from "./html-table.ts";
 import type { BlockKind } from "./kinds.ts";
-import { childrenOf, type Element, first, isText, type Text, textContent } from "./markup.ts";
+import { childrenOf, type Element, find, first, isText, type Text, textContent } from "./markup.ts";
 import type { BlockDetails } from "./outline.ts";
 import { formula, subscript, superscript } from "./scripts.ts";
 
@@ -14,7 +14,7 @@ const names = (...lines: readonly string[]): ReadonlySet<string> =>
   new Set(lines.flatMap((line) => line.split(" ")));
 
 const LEFT_OUT = names(
-  "script style noscript template svg canvas iframe object embed audio video head title",
+  "script style noscript canvas iframe object embed audio video head title",
   "button select option textarea input dialog rp rt datalist del s strike",
 );
 const BLOCKS = names(
@@ -24,10 +24,19 @@ const BLOCKS = names(
 const HEADING = /^h[1-6]$/;
 /** The title of a note opens no section: what follows the note is not a part of it. */
 const NOTE = /^(?:note|warning|tip|hint|important|caution|attention|danger|info)s?[:.!]?$/i;
+const NOTE_TITLE = /(?:^|[\s_-])title(?:\s|$)/i;
 const HIDDEN_STYLE = /display\s*:\s*none|visibility\s*:\s*hidden/i;
-/** Elements of a page that are no part of its text. */
+/** Elements of a page that may be no part of its text. */
 const ASIDES = names("nav footer aside");
 const ASIDE_ROLES = names("navigation contentinfo complementary search");
+const NAVIGATION = names("nav navigation search");
+/** The words of rows that lead to other pages: "Prev Up Home Next". */
+const NAVIGATION_WORD =
+  /^(?:prev(?:ious)?|next|up|home|top|back|forward|contents|index|page|chapter)$/i;
+const MAX_NAVIGATION_WORDS = 40;
+/** Links of tools beside a heading or a term. */
+const TOOL_LINK = /^\[?\s?(?:edit(?: source)?|source|src|docs|view source)\s?\]?$/i;
+const TOOLS = /(?:^|\s)(?:mw-editsection|viewcode-(?:link|back))(?:\s|$)/;
 const COOKIES =
   /\bcookie[-_]?(?:s[-_]?)?(?:banner|bar|consent|dialog|law|message|modal|notice|notification|overlay|popup|warning)|\b(?:onetrust|cybotcookiebot|gdpr|consent[-_]?(?:banner|modal|popup))/i;
 /** Numbers of lines beside code. */
@@ -42,11 +51,19 @@ export interface PageBlock {
   readonly text: string;
   readonly details: BlockDetails;
   /** The part of the page that it stands in. */
-  readonly part: "main" | "article" | undefined;
-  /** Whether it is in navigation, a footer, an aside or a cookie banner. */
-  readonly isAside: boolean;
+  readonly part: "main" | "article" | "quotation" | undefined;
+  /** The innermost navigation, footer, aside or banner that it is in. */
+  readonly aside: Aside | undefined;
   /** Words in links. */
   readonly linked: number;
+}
+
+/** A part of a page that may be no part of its text. */
+export interface Aside {
+  /** Whether it is a note to the text around it: an aside of the main part, not a navigation. */
+  readonly isInText: boolean;
+  /** Whether it asks for consent to cookies. */
+  readonly isBanner: boolean;
 }
 
 /** Text that is being collected, with the lines that it stands on. */
@@ -77,8 +94,10 @@ export class HtmlBlocks {
   readonly #lists: OpenList[] = [];
   #linked = 0;
   #part: PageBlock["part"];
-  #isAside = false;
+  #aside: Aside | undefined;
   #isLink = false;
+  /** What buttons show and hide, by its id, with the name of its tab. */
+  readonly #panels = new Map<string | Element, string>();
 
   /** @param isPage whether navigation and other parts of a web page are marked */
   constructor(budget: Budget, isPage: boolean) {
@@ -88,6 +107,7 @@ export class HtmlBlocks {
 
   /** Reads all elements below `root`. */
   read(root: Element): void {
+    if (this.#isPage) this.#findPanels(root);
     this.#children(root);
     this.#flush();
     this.#endList();
@@ -95,10 +115,41 @@ export class HtmlBlocks {
 
   #children(element: Element): void {
     this.#budget.spend("steps", element.children.length);
+    let question: Element | undefined; // the button before
     for (const child of element.children) {
-      if (isText(child)) this.#text(child.text, child.line);
-      else this.#element(child);
+      if (isText(child)) {
+        this.#text(child.text, child.line);
+        continue;
+      }
+      if (question && /^(?:div|section|p)$/.test(child.name)) {
+        this.#panels.set(child, "");
+        this.#lead({ ...question, name: "span" }, "term");
+      }
+      question = isDisclosure(child) ? child : undefined;
+      this.#element(child);
     }
+  }
+
+  /** What is hidden until a button shows it is text: tabs, answers. */
+  #findPanels(root: Element): void {
+    const tabs: string[] = [];
+    const panels: Element[] = [];
+    const open = [root];
+    for (let next = open.pop(); next; next = open.pop()) {
+      const { role, "aria-controls": controls } = next.attributes;
+      const name = role === "tab" ? textContent(next).trim() : "";
+      if (role === "tab") tabs.push(name);
+      if (role === "tabpanel") panels.push(next);
+      for (const id of controls?.split(/\s+/) ?? []) this.#panels.set(id, name);
+      this.#budget.spend("steps", next.children.length);
+      for (const child of childrenOf(next).reverse()) open.push(child);
+    }
+    for (const [i, panel] of panels.entries())
+      this.#panels.set(panel, tabs.length === panels.length ? tabs[i]! : "");
+  }
+
+  #panelName(element: Element): string | undefined {
+    return this.#panels.get(element.attributes.id ?? "") || this.#panels.get(element);
   }
 
   #element(element: Element): void {
@@ -113,32 +164,84 @@ export class HtmlBlocks {
     else if (name === "dl") this.#definitions(element);
     else if (name === "img") this.#image(element);
     else if (name === "a") this.#link(element);
+    else if (name === "svg") this.#drawing(element);
+    else if (name === "template") this.#shadowRoot(element);
+    else if (name === "q") this.#quoted(element);
     else if (name === "math") this.#text(` ${formula(element)} `, element.line);
     else if (name === "sup" || name === "sub") this.#script(element);
     else this.#children(element);
   }
 
   #block(element: Element): void {
-    const [part, isAside] = [this.#part, this.#isAside];
+    const [part, aside] = [this.#part, this.#aside];
     this.#flush();
+    if (isNavigationRow(element)) return;
     if (this.#isPage) this.#enter(element);
-    this.#children(element);
+    if (element.name === "summary") this.#lead({ ...element, name: "span" }, "term");
+    else if (isNoteTitle(element)) this.#lead(element, "note");
+    else if (element.attributes["data-kind"] === "term") this.#lead(element, "term");
+    else this.#children(element);
     this.#flush();
-    [this.#part, this.#isAside] = [part, isAside];
+    [this.#part, this.#aside] = [part, aside];
   }
 
-  #enter({ name, attributes: { role = "", class: classes = "", id = "" } }: Element): void {
+  #enter(element: Element): void {
+    const { name, attributes } = element;
+    const { role = "", class: classes = "", id = "" } = attributes;
     if (name === "main" || role === "main") this.#part = "main";
     else if (name === "article") this.#part ??= "article";
-    const isCookies = COOKIES.test(`${id} ${classes}`) && name !== "body" && name !== "html";
-    if (ASIDES.has(name) || ASIDE_ROLES.has(role) || isCookies) this.#isAside = true;
+    else if (name === "blockquote" || name === "figure") this.#part ??= "quotation";
+    const isNavigation = NAVIGATION.has(name) || NAVIGATION.has(role);
+    const isBanner = name !== "body" && name !== "html" && COOKIES.test(`${id} ${classes}`);
+    if (ASIDES.has(name) || ASIDE_ROLES.has(role) || isBanner)
+      this.#aside = {
+        isInText: !isNavigation && !isBanner && this.#part !== undefined,
+        isBanner: isBanner && first(element, "button") !== undefined,
+      };
+    const tab = this.#panelName(element);
+    if (tab) this.#lead({ ...element, children: [{ text: tab, line: element.line }] }, "term");
+  }
+
+  /** What is written in a drawing. */
+  #drawing(element: Element): void {
+    const texts = [...find(element, "text", "foreignobject")];
+    if (texts.length === 0) return;
+    this.#flush();
+    for (const [i, text] of texts.entries()) {
+      if (i > 0) this.#running.add("\n");
+      this.#text(textContent(text).trim(), text.line);
+    }
+    this.#flush();
+  }
+
+  /** The contents of an element that a page defines itself. Other templates are not shown. */
+  #shadowRoot(element: Element): void {
+    const { shadowrootmode, shadowroot } = element.attributes;
+    if ((shadowrootmode ?? shadowroot) !== undefined) this.#children(element);
+  }
+
+  #quoted(element: Element): void {
+    this.#text("“", element.line);
+    this.#children(element);
+    this.#text("”", element.line);
   }
 
   #isLeftOut(element: Element): boolean {
     const { name, attributes } = element;
-    if (LEFT_OUT.has(name) || LINE_NUMBERS.test(attributes.class ?? "")) return true;
-    if (attributes.hidden !== undefined || HIDDEN_STYLE.test(attributes.style ?? "")) return true;
+    const { class: classes = "", role = "", "epub:type": type } = attributes;
+    if (LEFT_OUT.has(name) || type === "pagebreak" || role === "doc-pagebreak") return true;
+    if (LINE_NUMBERS.test(classes) && /^[\s\d]*$/.test(textContent(element))) return true;
+    if (TOOLS.test(classes) && textContent(element).length <= MAX_NAVIGATION_WORDS) return true;
+    if (this.#isHidden(element)) return true;
     return attributes["aria-hidden"] === "true" && !BLOCKS.has(name);
+  }
+
+  #isHidden(element: Element): boolean {
+    const { name, attributes } = element;
+    const isHidden = attributes.hidden !== undefined && attributes.hidden !== "until-found";
+    if (!isHidden && !HIDDEN_STYLE.test(attributes.style ?? "")) return false;
+    if (name === "body" || name === "html") return false; // until a script shows the page
+    return this.#panelName(element) === undefined || isMostlyLinks(element);
   }
 
   /** Encyclopedias hide the MathML of a formula and show an image. */
@@ -177,7 +280,7 @@ export class HtmlBlocks {
   }
 
   #link(element: Element): void {
-    if (isNoteLink(element)) return;
+    if (isNoteLink(element) || isPermalink(element)) return;
     const isLink = this.#isLink;
     this.#isLink = true;
     this.#children(element);
@@ -205,7 +308,7 @@ export class HtmlBlocks {
   #lead(element: Element, kind: BlockKind): void {
     this.#flush();
     const { line } = element;
-    const text = this.#inline(element, kind === "note");
+    const text = this.#inline(element, kind !== "caption");
     this.#emit(0, text, { kind, ...(line > 0 && { lines: [[0, line]] }) });
   }
 
@@ -214,6 +317,7 @@ export class HtmlBlocks {
     const inner = new HtmlBlocks(this.#budget, false);
     const content = isHeading ? withoutPermalinks(element, this.#budget) : element;
     inner.read({ ...content, name: "" });
+    this.#linked += inner.blocks.reduce((sum, { linked }) => sum + linked, 0);
     return inner.blocks
       .map(({ text, details }) => oneLine(text, details))
       .join(" ")
@@ -246,6 +350,7 @@ export class HtmlBlocks {
   #table(element: Element): void {
     this.#flush();
     this.#endList();
+    if (isNavigationRow(element)) return;
     const table = htmlTable(element, (cell) => this.#inline(cell), this.#budget);
     if (!table) {
       this.#block({ ...element, name: "div" });
@@ -333,7 +438,7 @@ export class HtmlBlocks {
     const indent = "  ".repeat(this.#lists.length);
     const terms: string[] = [];
     for (const child of childrenOf(element)) {
-      const text = this.#inline(child);
+      const text = this.#inline(child, child.name === "dt");
       if (child.name === "dt") terms.push(text);
       else {
         this.#addItem(`${indent}${[...terms.splice(0), text].join(": ")}`, child.line);
@@ -373,9 +478,9 @@ export class HtmlBlocks {
   #emit(level: number, text: string, details: BlockDetails): void {
     if (text.trim() === "") return;
     this.#budget.spend("characters", text.length);
-    const [part, isAside, linked] = [this.#part, this.#isAside, this.#linked];
+    const [part, aside, linked] = [this.#part, this.#aside, this.#linked];
     this.#linked = 0;
-    this.blocks.push({ level, text, details, part, isAside, linked });
+    this.blocks.push({ level, text, details, part, aside, linked });
   }
 }
 
@@ -455,12 +560,67 @@ function isNoteLink({ attributes, children }: Element): boolean {
 const isNoteMark = (node: Element | Text): boolean =>
   isText(node) ? /^(?:[\s↩↑⏎^]|\p{Variation_Selector})+$/u.test(node.text) : node.name === "sup";
 
-/** A heading without the links to itself, such as `¶`. */
+/** Whether a button shows and hides what follows it. */
+const isDisclosure = ({ name, attributes }: Element): boolean =>
+  name === "button" &&
+  attributes.role !== "tab" &&
+  (attributes["aria-expanded"] ?? attributes["aria-controls"]) !== undefined;
+
+const isNoteTitle = (element: Element): boolean =>
+  element.attributes["data-kind"] === "note" ||
+  (NOTE_TITLE.test(element.attributes.class ?? "") && NOTE.test(shortText(element)));
+
+/** The text of an element with few children, as others are no titles. */
+const shortText = (element: Element): string =>
+  element.children.length <= 3 ? textContent(element).trim() : "";
+
+function isMostlyLinks(element: Element): boolean {
+  const linked = [...find(element, "a")].reduce((sum, a) => sum + countWords(textContent(a)), 0);
+  return 2 * linked >= countWords(textContent(element));
+}
+
+/** A row of links to the page before, the next one and the contents. */
+function isNavigationRow(element: Element): boolean {
+  if (!/^(?:table|p|tr)$/.test(element.name)) return false;
+  const links = [...find(element, "a")].map((link) =>
+    textContent(link)
+      .replace(/[^\p{L}\s]/gu, "")
+      .trim(),
+  );
+  return (
+    links.filter((text) => NAVIGATION_WORD.test(text)).length >= 2 &&
+    countWords(textContent(element)) <= MAX_NAVIGATION_WORDS
+  );
+}
+
+/** A link of a heading to itself, such as `¶`, or to the place where it can be edited. */
+function isPermalink(element: Element): boolean {
+  if (element.name !== "a") return false;
+  const text = textContent(element).trim();
+  const { class: classes = "" } = element.attributes;
+  return PERMALINK.test(classes) && /^[¶#§🔗⚓*]$/u.test(text);
+}
+
+/** A heading without the links to itself, such as `¶`. A button is its text if nothing else is. */
 function withoutPermalinks(element: Element, budget: Budget): Element {
+  const isButton = [...find(element, "button")].some((one) => textContent(one).trim() !== "");
+  const isAll = isButton && textContent(without(element, "button")).trim() === "";
+  return withoutTools(element, isAll, budget);
+}
+
+const without = (element: Element, name: string): Element => ({
+  ...element,
+  children: element.children
+    .filter((child) => isText(child) || child.name !== name)
+    .map((child) => (isText(child) ? child : without(child, name))),
+});
+
+function withoutTools(element: Element, hasButtons: boolean, budget: Budget): Element {
   budget.spend("steps", element.children.length);
-  const isPermalink = (child: Element): boolean => {
+  const isTool = (child: Element): boolean => {
     if (child.name !== "a") return false;
     const text = textContent(child).trim();
+    if (TOOL_LINK.test(text) && text.startsWith("[")) return true;
     if (text.length > 1 && !/^(?:direct )?(?:perma)?link\b/i.test(text) && text !== "🔗")
       return false;
     const { class: classes = "", href = "", title = "" } = child.attributes;
@@ -471,9 +631,10 @@ function withoutPermalinks(element: Element, budget: Budget): Element {
     );
   };
   const children = element.children
-    .filter((child) => isText(child) || !isPermalink(child))
+    .filter((child) => isText(child) || !isTool(child))
     .map((child) =>
-      isText(child) || child.name === "a" ? child : withoutPermalinks(child, budget),
+      isText(child) || child.name === "a" ? child : withoutTools(child, hasButtons, budget),
     );
-  return { ...element, children };
+  const name = element.name === "button" && hasButtons ? "span" : element.name;
+  return { ...element, name, children };
 }

@@ -34,18 +34,29 @@ export const parseHtml = (
   html: string,
   budget: Budget,
   lineAt: LineAt = lineCounter(html),
-): Promise<Element> => parse(html, budget, lineAt, false);
+): Promise<Element> => parse(html, budget, lineAt, "html");
+
+/**
+ * The tree of a page that is XML: `<script/>` has no contents, names may have the prefix of XHTML.
+ * One that is no well-formed XML is read as HTML, and `<a/>` is closed in it, too.
+ */
+export const parseXhtml = (
+  xhtml: string,
+  budget: Budget,
+  lineAt: LineAt = lineCounter(xhtml),
+): Promise<Element> => parse(xhtml, budget, lineAt, "xhtml");
 
 /** The tree of an XML document. Its root has no name. */
 export const parseXml = (xml: string, budget: Budget): Promise<Element> =>
-  parse(xml, budget, () => 0, true);
+  parse(xml, budget, () => 0, "xml");
 
 async function parse(
   source: string,
   budget: Budget,
   lineAt: LineAt,
-  isXml: boolean,
+  language: "html" | "xhtml" | "xml",
 ): Promise<Element> {
+  const hasPrefixes = language !== "html";
   const root: Element = { name: "", attributes: {}, children: [], line: 1 };
   const open: Element[] = [root];
   const prefixes = new Prefixes();
@@ -54,8 +65,8 @@ async function parse(
       onopentag(given, attributes) {
         budget.spend("elements");
         budget.checkLevels(open.length);
-        const name = isXml ? prefixes.open(given, attributes) : given;
-        const own = isXml ? prefixes.attributes(attributes) : attributes;
+        const name = hasPrefixes ? prefixes.open(given, attributes) : given;
+        const own = hasPrefixes ? prefixes.attributes(attributes) : attributes;
         const element = { name, attributes: own, children: [], line: lineAt(parser.startIndex) };
         open.at(-1)!.children.push(element);
         open.push(element);
@@ -68,7 +79,7 @@ async function parse(
         open.at(-1)!.children.push({ text, line: lineAt(parser.startIndex) });
       },
     },
-    { xmlMode: isXml },
+    { xmlMode: language === "xml", recognizeSelfClosing: hasPrefixes, recognizeCDATA: hasPrefixes },
   );
   for (let start = 0; start < source.length; start += CHUNK_LENGTH) {
     parser.write(source.slice(start, start + CHUNK_LENGTH));
@@ -119,6 +130,8 @@ const USUAL: readonly (readonly [end: string, prefix: string])[] = [
   ["idpf.org/2007/opf", ""],
   ["opendocument:xmlns:container", ""],
   ["w3.org/1999/xlink", "xlink"],
+  ["w3.org/1999/xhtml", ""],
+  ["w3.org/2000/svg", ""],
   ["w3.org/1998/Math/MathML", ""],
 ];
 

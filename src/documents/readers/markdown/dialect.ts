@@ -7,9 +7,13 @@ import createMarkdownIt, {
   type StateInline,
 } from "markdown-it";
 import definitions from "markdown-it-deflist";
-import footnotes from "markdown-it-footnote";
+import { admonitions } from "./admonitions.ts";
+import { lineOf } from "./block-rules.ts";
+import { footnotes } from "./footnotes.ts";
+import { gridTables } from "./grid-table.ts";
+import { marks } from "./marks.ts";
 
-/** Characters of a JSX tag, or of a comment. */
+/** Characters of a JSX tag. */
 const MAX_TAG_LENGTH = 5_000;
 
 let markdown: MarkdownIt | undefined;
@@ -27,30 +31,21 @@ export const createMdx = (): MarkdownIt => {
   mdx.disable(["html_block", "code"]);
   mdx.block.ruler.before("paragraph", "mdx_module", moduleLines, { alt: [] });
   mdx.inline.ruler.before("html_inline", "jsx", jsxTag);
-  mdx.inline.ruler.before("text", "mdx_comment", comment);
   return mdx;
 };
 
 function newDialect(): MarkdownIt {
   const md = createMarkdownIt({ html: true });
-  md.use(definitions);
-  md.use(footnotes);
-  md.block.ruler.before("paragraph", "container", containerMark, { alt: ["paragraph"] });
-  md.core.ruler.after("block", "marks", marksOfDialects);
+  md.use(definitions).use(footnotes).use(admonitions).use(marks).use(gridTables);
+  md.core.ruler.after("block", "heading_ids", headingIds);
   return md;
 }
 
-/** `# Title {#id}` and `> [!NOTE]`. */
-function marksOfDialects({ tokens }: StateCore): void {
-  for (const [i, token] of tokens.entries()) {
-    if (token.type !== "inline") continue;
-    if (tokens[i - 1]!.type === "heading_open") token.content = withoutAttributes(token.content);
-    else if (tokens[i - 2]?.type === "blockquote_open")
-      token.content = token.content.replace(
-        /^\[!(\w{1,20})\][+-]?/,
-        (_, name: string) => `${capitalised(name)}:`,
-      );
-  }
+/** `# Title {#id}` */
+function headingIds({ tokens }: StateCore): void {
+  for (const [i, token] of tokens.entries())
+    if (token.type === "inline" && tokens[i - 1]?.type === "heading_open")
+      token.content = withoutAttributes(token.content);
 }
 
 function withoutAttributes(heading: string): string {
@@ -58,27 +53,6 @@ function withoutAttributes(heading: string): string {
   const isAttributes = at !== -1 && /^\{:?\s?[#.][^{}]*\}\s*$/.test(heading.slice(at));
   return isAttributes ? heading.slice(0, at).trimEnd() : heading;
 }
-
-const capitalised = (word: string): string => word[0]!.toUpperCase() + word.slice(1).toLowerCase();
-
-/** The lines `:::note Title` and `:::` around a note. */
-function containerMark(state: StateBlock, start: number, _: number, isSilent: boolean): boolean {
-  const line = lineOf(state, start);
-  if (!line.startsWith(":::")) return false;
-  const [, name, title] = /^:{3,}\s?(?:\{?\.?([\w-]{1,40})\}?(?:\s(.*))?)?$/.exec(line) ?? [];
-  if (name === undefined && !/^:+$/.test(line)) return false;
-  if (isSilent) return true;
-  state.line = start + 1;
-  if (name === undefined) return true;
-  const token = state.push("html_block", "", 0);
-  token.map = [start, start + 1];
-  const shown = [capitalised(name), ...(title ? [title.replace(/^\[(.*)\]$/, "$1")] : [])];
-  token.content = `<p>${state.md.utils.escapeHtml(shown.join(": "))}</p>\n`;
-  return true;
-}
-
-const lineOf = (state: StateBlock, line: number): string =>
-  state.src.slice(state.bMarks[line]! + state.tShift[line]!, state.eMarks[line]).trimEnd();
 
 /** `import` and `export` of MDX, up to a blank line. */
 function moduleLines(state: StateBlock, start: number, end: number, isSilent: boolean): boolean {
@@ -124,14 +98,4 @@ function tagEnd(src: string, start: number): number | undefined {
     else if (character === ">" && depth <= 0) return at + 1;
   }
   return undefined;
-}
-
-/** A comment of MDX: an expression in braces that has nothing else. */
-function comment(state: StateInline, isSilent: boolean): boolean {
-  if (!state.src.startsWith("{/*", state.pos)) return false;
-  const end = state.src.slice(state.pos, state.pos + MAX_TAG_LENGTH).indexOf("*/}");
-  if (end === -1) return false;
-  if (!isSilent) state.push("html_inline", "", 0).content = " ";
-  state.pos += end + 3;
-  return true;
 }
