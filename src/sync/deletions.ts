@@ -1,4 +1,4 @@
-/** Keeps a folder whose disk is not mounted, or a source that ended early, from emptying an index. */
+/** Keeps a disk that is not mounted, or a source that ends early, from emptying an index. */
 
 import { InputError } from "../io/errors.ts";
 import type { Place } from "../retrieval/places/place.ts";

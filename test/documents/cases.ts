@@ -118,7 +118,7 @@ export const CASES: Readonly<Record<string, FormatCase>> = {
   "page.html": HTML,
   "table.csv": {
     sample: 'id,title,text,year\n1,Lion,"It ""lives""\nin Africa",1999\n2,Cat,Purrs,\n',
-    texts: ['It "lives"\nin Africa', "Purrs"],
+    texts: ['year: 1999\n\nIt "lives"\nin Africa', "Purrs"],
     hostile: [between("a,b\n", '"a\n'), ...repeating(...TABLES)],
   },
   "table.tsv": {
@@ -128,7 +128,7 @@ export const CASES: Readonly<Record<string, FormatCase>> = {
   },
   "list.json": {
     sample: '[{"id":1,"title":"Lion","text":"Africa","tags":["a"]},{"name":{"first":"Ada"}}]',
-    texts: ["Africa", "name.first: Ada"],
+    texts: ["tags: a\n\nAfrica", "name.first: Ada"],
     hostile: [
       between("[", '{"text":"a"},', "1]"),
       between("{", '"a":{"b":1},', '"c":2}'),
@@ -200,7 +200,7 @@ export const CASES: Readonly<Record<string, FormatCase>> = {
   },
   "prices.ods": {
     sample: { part: OPEN_TABLE, make: (xml) => openDocument("spreadsheet", xml) },
-    texts: ["9.5 | 9.5", "9.5 | 9.5"],
+    texts: ["9,5 | 9,5", "9,5 | 9,5"], // what a person sees
     hostile: containing(
       (xml) => openDocument("spreadsheet", `<table:table>${xml}</table:table>`),
       "<table:table-row><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>",

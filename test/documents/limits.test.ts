@@ -16,7 +16,7 @@ test("limits stop in the middle, and the other files of the folder are read", as
   const sheet = `<worksheet xmlns="x/spreadsheetml/main"><sheetData>${'<row><c r="XFD1"/></row>'.repeat(3_000)}</sheetData></worksheet>`;
   const files: Readonly<Record<string, string | Buffer>> = {
     "commas.csv.gz": gzipSync(Buffer.alloc(20e6, ",")),
-    "names.json": `{"${"a".repeat(1e6)}":[${"1,".repeat(1e6)}1]}`,
+    "names.json": `{"${"a".repeat(1e6)}":[${'"b",'.repeat(1e6)}"b"]}`,
     "cells.html": `<table><tr>${"<td rowspan=60000 colspan=1000>a".repeat(100)}${"<tr><td>b".repeat(2_000)}`,
     "paragraphs.docx": docx("<w:p/>".repeat(2.1e6), "", {}, "other/main.xml"),
     "sheet.xlsx": zip(

@@ -94,12 +94,21 @@ function repaired(source: string): string {
   return typed;
 }
 
-const CHARSET = /^(?:content-type:|[ \t])[^\n]{0,1000}?charset[ \t]?=[ \t]?"?([\w.:-]{1,60})/gim;
+/** The lines of a header, or of one that goes on. */
+const TYPE_LINES = /^(?:content-type:|[ \t])[^\n]{0,1000}/gim;
+const CHARSET = /charset[ \t]?=[ \t]?"?([\w.:-]{1,60})/i;
+
+function* charsetsOf(source: string): Generator<string> {
+  for (const { 0: line } of source.matchAll(TYPE_LINES)) {
+    const charset = CHARSET.exec(line)?.[1];
+    if (charset !== undefined) yield charset;
+  }
+}
 
 /** The bytes of a message. Without a charset that says what they are, they are guessed. */
 function encoded(source: string, file: SourceFile): Buffer {
   const bytes = Buffer.from(source, "latin1");
-  const isNamed = [...source.matchAll(CHARSET)].some(([, name]) => !/^utf-?8$/i.test(name!));
+  const isNamed = [...charsetsOf(source)].some((name) => !/^utf-?8$/i.test(name));
   return isNamed || isUtf8(bytes) ? bytes : Buffer.from(file.decode(bytes));
 }
 
@@ -107,8 +116,9 @@ function encoded(source: string, file: SourceFile): Buffer {
 const KNOWN = /^(?:x-)?(?:cp|ms|ibm|windows|iso|utf|euc|shift|big|koi)[-_]?\w/i;
 
 function reportCharsets(source: string, file: SourceFile): void {
-  const named = new Set([...source.matchAll(CHARSET)].map(([, name]) => name!));
-  const unknown = [...named].filter((name) => !isEncoding(name) && !KNOWN.test(name));
+  const unknown = [...new Set(charsetsOf(source))].filter(
+    (name) => !isEncoding(name) && !KNOWN.test(name),
+  );
   if (unknown.length === 0) return;
   file.report(
     new InputError({

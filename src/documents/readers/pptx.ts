@@ -159,7 +159,7 @@ function tableNode(table: Element): Element {
 const paragraphTexts = (shape: Element): string[] =>
   [...find(shape, "a:p")].map((paragraph) => lineOf(inlineOf(paragraph)));
 
-/** The numbers of the paragraphs of a shape. Source: ECMA-376, part 1, 20.1.10.61 and 21.1.2.4.1. */
+/** The numbers of the paragraphs of a shape. Source: ECMA-376, part 1, 20.1.10.61, 21.1.2.4.1. */
 class ListNumbers {
   readonly #counts: ({ readonly kind: string; number: number } | undefined)[] = [];
 

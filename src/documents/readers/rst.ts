@@ -384,7 +384,7 @@ const isInitial = (line: string, next: string): boolean =>
 
 /** The text of a directive `unicode`: `U+03B2`, `0x3b2`, `&#x3b2;` and words, before a comment. */
 function characters(given: string): string {
-  const parts = given.replace(/(?:^|\s)\.\.\s.*$/, "").split(/\s+/);
+  const parts = given.split(/(?:^|\s)\.\.\s/, 1)[0]!.split(/\s+/);
   return parts
     .map((part) => {
       const [, code] = /^(?:0x|x|\\x|U\+|u|\\u|&#x)([0-9a-f]{1,6});?$/i.exec(part) ?? [];

@@ -15,8 +15,6 @@ const COLUMNS = /\S(?:\t+| {3,}| \| )\S/;
 const TIMED = /^[[(<]?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}[,T]?\s?)?\d{1,2}:\d{2}(?::\d{2})?\b/;
 /** `Orla Finn: `, of which a conversation has several lines. */
 const SPEAKER = /^(\p{Lu}[\p{L}.'’-]{0,30}(?: [\p{L}.'’-]{1,30}){0,3}):\s+\S/u;
-/** A line of a table of contents: a title, dots and a page. */
-const CONTENTS = /\S[ \t]*(?:\.[ \t]?){4,}[ \t]*(\d{1,4})[ \t]*$/;
 const MAX_HEADING_LENGTH = 100; // characters
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
@@ -80,7 +78,7 @@ function* block(lines: readonly string[], first: number): Generator<Block> {
 
 /** Lines with dots and pages that ascend. Dots before prices are a list. */
 function isContents(lines: readonly string[]): boolean {
-  const pages = lines.flatMap((line) => CONTENTS.exec(line)?.[1] ?? []).map(Number);
+  const pages = lines.flatMap((line) => pageOf(line) ?? []);
   return (
     pages.length >= 3 &&
     pages.length > 0.7 * lines.length &&
@@ -115,4 +113,14 @@ export function* numberedLines(
     if (end === -1) return;
     start = end + 1;
   }
+}
+
+/** The page of a line of a table of contents: a title, four dots or more, a number. */
+function pageOf(line: string): number | undefined {
+  const [page] = /\d{1,4}$/.exec(line.trimEnd()) ?? [];
+  if (page === undefined) return undefined;
+  const before = line.trimEnd().slice(0, -page.length).trimEnd();
+  let [at, dots] = [before.length, 0];
+  for (; before[at - 1] === "."; dots++) at -= /[ \t]/.test(before[at - 2] ?? "") ? 2 : 1;
+  return dots >= 4 && before.slice(0, Math.max(0, at)).trim() !== "" ? Number(page) : undefined;
 }

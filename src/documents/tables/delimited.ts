@@ -136,9 +136,10 @@ class Scanner {
     let isStray = false; // a quote inside of the cell, so that the cell ends on this line
     for (let at = text.indexOf('"', start); at !== -1; at = text.indexOf('"', at + 1)) {
       if (at - start > MAX_ROW_LENGTH || (isStray && at > lineEnd)) break;
-      if (this.#isEscaped(at, start)) continue;
-      if (text[at + 1] === '"') {
-        at++;
+      const isInside = this.#isEscaped(at, start) ? 1 : text[at + 1] === '"' ? 2 : 0;
+      if (isInside > 0) {
+        if (start < this.#strictUntil && at > this.#cellEnd(start)) break;
+        at += isInside - 1;
         continue;
       }
       const end = this.#skipSpaces(at + 1);

@@ -30,9 +30,6 @@ export function parseJson(text: string, where: string, maxValues = MAX_VALUES): 
   return JSON.parse(text);
 }
 
-/** A text, or an integer of 17 digits and more. */
-const TEXT_OR_LONG = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|(?<![\w.+-])-?\d{17,}(?![\d.eE])/g;
-
 /**
  * Parses the JSON of records. Integers of 17 digits and more are texts, because they identify
  * something, and some of them would be the same number.
@@ -41,11 +38,25 @@ const TEXT_OR_LONG = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|(?<![\w.+-])-?\d{17,}(?![\d.
  */
 export function parseRecords(text: string, where: string, maxValues?: number): unknown {
   if (!/\d{17}/.test(text)) return parseJson(text, where, maxValues);
-  const quoted = text.replace(TEXT_OR_LONG, (found) =>
-    found.startsWith('"') ? found : `"${found}"`,
-  );
-  return parseJson(quoted, where, maxValues);
+  const parts: string[] = [];
+  let copied = 0;
+  for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) === QUOTE) i = endOfString(text, i);
+    else if (isNumeral(text.charCodeAt(i))) {
+      const start = i;
+      while (isNumeral(text.charCodeAt(i + 1))) i++;
+      const number = text.slice(start, i + 1);
+      if (!/^-?\d{17,}$/.test(number)) continue;
+      parts.push(text.slice(copied, start), `"${number}"`);
+      copied = i + 1;
+    }
+  }
+  return parseJson([...parts, text.slice(copied)].join(""), where, maxValues);
 }
+
+/** A character of a number, or of `true`, `false` and `null` with an e. */
+const isNumeral = (code: number): boolean =>
+  (code >= 0x30 && code <= 0x39) || "+-.eE".includes(String.fromCharCode(code));
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d];

@@ -27,15 +27,19 @@ function containerMark(state: StateBlock, start: number, _: number, isSilent: bo
   const [, own = title] = /^\[(.*)\]/.exec(title) ?? [];
   const token = state.push("html_block", "", 0);
   token.map = [start, start + 1];
-  token.content = leadHtml(state, "note", noteTitle(name, own.replace(/\{.*\}$/, "")));
+  token.content = leadHtml(state, "note", noteTitle(name, withoutAttributes(own)));
   return true;
 }
+
+/** `Title {.class}` without what stands in braces at its end. */
+const withoutAttributes = (title: string): string =>
+  title.endsWith("}") && title.includes("{") ? title.slice(0, title.indexOf("{")) : title;
 
 /** `!!! note "Title"`, `???+ note` or `=== "Tab"`, and the lines below it that are indented. */
 function indentedNote(state: StateBlock, start: number, end: number, isSilent: boolean): boolean {
   if (state.sCount[start]! - state.blkIndent >= 4) return false;
   const [, mark, name = "", title] =
-    /^(!!!|\?\?\?\+?|===[!+]?)(?:\s+([\w-]{1,40})[\w\s-]{0,80})?(?:\s+"(.*)")?$/.exec(
+    /^(!!!|\?\?\?\+?|===[!+]?)(?:[ \t]{1,9}([\w-]{1,40})[\w -]{0,80})?(?:[ \t]{1,9}"(.*)")?$/.exec(
       lineOf(state, start),
     ) ?? [];
   const isTab = mark?.startsWith("===") ?? false;

@@ -61,7 +61,7 @@ const COLON_IN_VALUE = /^([\w-]+:[ \t]+)([^\s"'[\]{}&*!|>%@`#][^\n]*:(?:[ \t][^\
 /** The value of YAML. Numbers that are not written as a number is are text: `007`, `1.10`. */
 function yamlOf(text: string): unknown {
   const quoted = text.replace(COLON_IN_VALUE, (line, name: string, written: string) => {
-    const value = written.replace(/\s#.*$/, "").trim(); // without its comment
+    const value = written.split(/\s#/, 1)[0]!.trim(); // without its comment
     return /:(?:\s|$)/.test(value) ? name + JSON.stringify(value) : line;
   });
   const document = parseDocument(quoted, { logLevel: "silent" });
