@@ -38,7 +38,8 @@ export class WordBody {
   /** What the document has that is no text, and how many. */
   readonly leftOut = new LeftOut();
   readonly #parts: WordParts;
-  readonly #notes: ReadonlyMap<string, Element>;
+  /** Those that no reference has shown yet: a note can name itself. */
+  readonly #notes: Map<string, Element>;
   #items: Item[] = [];
   /** Notes and text boxes of the paragraphs since the last heading. */
   #pending: Node[] = [];
@@ -178,8 +179,10 @@ export class WordBody {
 
   #note({ name, attributes }: Element): void {
     const kind = name === "w:footnoteReference" ? "w:footnote" : "w:endnote";
-    const note = this.#notes.get(`${kind} ${attributes["w:id"]}`);
+    const key = `${kind} ${attributes["w:id"]}`;
+    const note = this.#notes.get(key);
     if (!note) return;
+    this.#notes.delete(key);
     const inline = new Inline();
     for (const paragraph of find(note, "w:p")) {
       this.#inline(paragraph, inline, []);
