@@ -16,5 +16,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // A reader such as `head` closes stdout when it has enough.
   process.exit(error.code === "EPIPE" ? EXIT.done : report(error, abort.signal));
 });
+// A log or a progress bar without a reader, or on a full disk, ends no work.
+process.stderr.on("error", () => {});
 
 process.exitCode = await run(COMMANDS, process.argv.slice(2), abort.signal);

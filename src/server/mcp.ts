@@ -8,6 +8,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { resolveOptions } from "../options/resolve.ts";
 import type { Assistant, ToolName } from "./options.ts";
+import { ApiError } from "./service/api-error.ts";
 import { deadline } from "./service/deadline.ts";
 import type { ReportError } from "./service/report-error.ts";
 import {
@@ -28,6 +29,7 @@ import {
   STATUS,
 } from "./service/results.ts";
 import type { Call, Service } from "./service/service.ts";
+import { argumentsSchema, resultSchema } from "./tool-schema.ts";
 
 /** Passages for an assistant. */
 const SEARCH_TOP_K = 10;
@@ -41,10 +43,14 @@ const INSTRUCTIONS =
 const DESCRIPTIONS: Readonly<Record<ToolName, string>> = {
   search: "Finds the best passages of the documents for a question.",
   answer:
-    "Answers a question from the documents: a short quotation with the probability that it is " +
-    "right, its source, and the best passages. Empty if the documents have no answer.",
-  get: "Returns a document by its path or id, a part of it by lines, or a passage by its id.",
-  multi_get: "Returns the documents whose paths match patterns, up to a number of bytes.",
+    "Answers a question from the documents: a short quotation, as confidence the probability that " +
+    "it is right, its source, and the best passages. Empty if the documents have no answer.",
+  get:
+    "Returns a document by its path or id, a part of it by lines, or a passage by its id. omitted " +
+    "counts passages beyond maxBytes.",
+  multi_get:
+    "Returns the documents whose paths match patterns, up to a number of bytes. omitted names " +
+    "those that did not fit.",
   status: "Says what the documents are: how many, how old, and the fields that where can compare.",
 };
 
@@ -117,8 +123,8 @@ function registering(server: McpServer, about: string, { report, timeout, assist
     const config = {
       annotations: { readOnlyHint: true, openWorldHint: false },
       description: own?.description ?? `${DESCRIPTIONS[tool]} Documents: ${about}`,
-      inputSchema: asSent(input),
-      outputSchema,
+      inputSchema: argumentsSchema(asSent(input)),
+      outputSchema: resultSchema(outputSchema),
     };
     server.registerTool(own?.name ?? tool, config, async (request, { mcpReq }) => {
       try {
@@ -126,11 +132,16 @@ function registering(server: McpServer, about: string, { report, timeout, assist
         const result = await work(request, limit);
         return { structuredContent: result, content: [textOf(JSON.stringify(result))] };
       } catch (error) {
-        return { isError: true, content: [textOf(report(error).message)] };
+        const problem = mcpReq.signal.aborted ? cancelled(error) : error;
+        return { isError: true, content: [textOf(report(problem).message)] };
       }
     });
   };
 }
+
+/** Nobody waits for the result: the client has gone, or the server stops. */
+const cancelled = (cause: unknown): ApiError =>
+  new ApiError("cancelled", "the request was cancelled", { cause });
 
 type Shown = z.output<typeof DOCUMENT>["passages"][number];
 

@@ -12,6 +12,7 @@ const run = (text: string, properties = ""): string =>
   `<w:r>${properties && `<w:rPr>${properties}</w:rPr>`}<w:t xml:space="preserve">${text}</w:t></w:r>`;
 const paragraph = (content: string, properties = ""): string =>
   `<w:p>${properties && `<w:pPr>${properties}</w:pPr>`}${content}</w:p>`;
+const noteReference = (id: number): string => `<w:r><w:footnoteReference w:id="${id}"/></w:r>`;
 const script = (kind: string): string => `<w:vertAlign w:val="${kind}script"/>`;
 const cell = (content: string, properties = ""): string =>
   `<w:tc>${properties && `<w:tcPr>${properties}</w:tcPr>`}${content}</w:tc>`;
@@ -54,6 +55,18 @@ const WORD: Readonly<Record<string, [body: string, text: string, parts?: Record<
       "In 1932 it began.\n\nThe note.",
       {
         footnotes: `<w:footnote w:type="separator" w:id="0">${wordParagraph("no")}</w:footnote><w:footnote w:id="2">${wordParagraph("The note.")}</w:footnote>`,
+      },
+    ],
+    "notes that name themselves and each other, once": [
+      paragraph(`${run("Text.")}${noteReference(2)}`),
+      "Text.\n\nTwo.\n\nOne.",
+      {
+        footnotes: [
+          [2, `${run("One.")}${noteReference(2)}${noteReference(3)}`],
+          [3, `${run("Two.")}${noteReference(2)}`],
+        ]
+          .map(([id, text]) => `<w:footnote w:id="${id}"><w:p>${text}</w:p></w:footnote>`)
+          .join(""),
       },
     ],
     tables: [

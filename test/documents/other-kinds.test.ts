@@ -4,6 +4,7 @@ import { extname } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import type { SkippedFile } from "../../src/documents/read-documents.ts";
 import { spoolStandardInput } from "../../src/documents/standard-input.ts";
 import { docx, pdf, readOne, wordParagraph, zip } from "./support.ts";
 
@@ -276,6 +277,24 @@ test("restructuredtext: sections and lines", async () => {
       ["Guide > More", "End.", "16"],
     ],
   );
+});
+
+test("e-mail: a limit is named, and is no defect", async () => {
+  const nested = (depth: number): string =>
+    depth === 0
+      ? "Content-Type: text/plain\n\nHello.\n"
+      : `Content-Type: multipart/mixed; boundary="x${depth}"\n\n--x${depth}\n${nested(depth - 1)}`;
+  for (const [mail, got] of [
+    [`Subject: Deep\n${nested(60)}`, /got Maximum MIME nesting depth of 50 /],
+    [`Subject: Long\nX-Long: ${"y".repeat(2.5e6)}\n\nHello.\n`, /got Maximum header size of /],
+  ] as const) {
+    const messages: string[] = [];
+    const onSkip = ({ problem }: SkippedFile): number => messages.push(problem.message);
+    await readOne("a.eml", mail, { onSkip }).catch(() => {}); // no other document in the folder
+    assert.is(messages.length, 1);
+    assert.match(messages[0]!, got);
+    assert.not.match(messages[0]!, "defect");
+  }
 });
 
 test("e-mail: people, date, subject and text; attachments are counted", async () => {

@@ -1,6 +1,15 @@
 /** Faults of the index and the machine, keys, names of the server, and limits of the tools. */
 
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,6 +69,59 @@ test("a full disk, and another writer", async () => {
   assert.not.match(shown.message, "/srv");
   assert.is(apiErrorFrom(new InputError(problem)).status, 500);
   assert.is(apiErrorFrom(new DOMException("gone", "AbortError")).status, 499);
+});
+
+test("without its folder, a server is not ready", async () => {
+  const server = await startTestServer();
+  const away = `${server.directory}-away`;
+  try {
+    renameSync(server.directory, away);
+    const response = await fetch(`${server.url}/readyz`);
+    const { error } = await bodyOf(response);
+    assert.equal([response.status, error.code], [503, "unavailable"]);
+    assert.not.match(error.message, server.directory);
+    const [fault] = server.lines.filter(({ level }) => level === "error");
+    assert.is(fault!.event, "fault");
+    assert.match(String(fault!.fields!.message), server.directory);
+    renameSync(away, server.directory);
+    assert.is((await fetch(`${server.url}/readyz`)).status, 200);
+  } finally {
+    await server.close();
+  }
+});
+
+test("an empty name of a document is a mistake of the client", async () => {
+  const server = await startTestServer({ writable: true });
+  try {
+    const passages = [{ id: "new", text: "Oxygen is an element.", document: "" }];
+    const response = await send(`${server.url}/v1/passages`, { passages }, { method: "PUT" });
+    assert.is(response.status, 400);
+    assert.match((await bodyOf(response)).error.message, /passages.*document/);
+    assert.is(server.index.passageCount, 3);
+  } finally {
+    await server.close();
+  }
+});
+
+test("the log has no question of a request that no route sees", async () => {
+  const server = await startTestServer();
+  try {
+    for (const target of ["/?q=secret", "/#secret", "http://[bad/?q=secret"]) {
+      const socket = await open(
+        portOf(server.url),
+        `GET ${target} HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n`,
+      );
+      await once(socket.resume(), "close");
+    }
+    const requests = server.lines.filter(({ event }) => event === "request");
+    assert.is(requests.length, 3);
+    for (const { fields } of requests) {
+      assert.is(fields!.status, 400);
+      assert.not.match(JSON.stringify(fields), "secret");
+    }
+  } finally {
+    await server.close();
+  }
 });
 
 test("a filter without a match is a reply without an answer", async () => {

@@ -2,6 +2,7 @@
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Ajv, AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { resolveOptions } from "../../src/options/resolve.ts";
@@ -81,6 +82,47 @@ for (const [name, createTransport] of Object.entries(transports))
     }
   });
 
+type Schema = Parameters<AjvJsonSchemaValidator["getValidator"]>[0];
+
+/** Four bytes are about one token: an assistant reads these before each question. */
+const MAX_TOOL_BYTES = 8_000; // 2,000 tokens
+
+test("the schemas of the tools are those that every client takes", async () => {
+  const client = new Client({ name: "test", version: "1.0.0" });
+  await client.connect(transports.http());
+  try {
+    const { tools } = await client.listTools();
+    assert.is(tools.length, 5);
+    const compiler = new Ajv({ strict: true });
+    const of2020 = new AjvJsonSchemaValidator();
+    const dialect = "https://json-schema.org/draft/2020-12/schema";
+    for (const { name, inputSchema, outputSchema } of tools)
+      for (const schema of [inputSchema, outputSchema] as Schema[]) {
+        compiler.compile(schema as object);
+        of2020.getValidator({ ...schema, $schema: dialect });
+        for (const refused of ["$ref", "$defs", "pattern"])
+          assert.not.ok(keysAndTexts(schema).includes(refused), `${name}: ${refused}`);
+        assert.not.match(JSON.stringify(schema), /\(\?[=!]|"type":\[/);
+      }
+    const bytes = Buffer.byteLength(JSON.stringify(tools));
+    assert.ok(bytes < MAX_TOOL_BYTES, `${bytes} bytes`);
+    assert.equal(wherePossible(tools[0]!.inputSchema), ["string", "object"]);
+  } finally {
+    await client.close();
+  }
+});
+
+/** All names and texts in a schema. */
+function keysAndTexts(given: unknown): string[] {
+  if (typeof given === "string") return [given];
+  if (typeof given !== "object" || given === null) return [];
+  return Object.entries(given).flatMap(([key, inner]) => [key, ...keysAndTexts(inner)]);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a schema
+const wherePossible = ({ properties }: any): string[] =>
+  properties.where.anyOf.map(({ type }: { type: string }) => type);
+
 async function checkSearch(call: Call): Promise<void> {
   const found = await call("search", { question: QUESTION, topK: 2 });
   const [best] = found.result.results;
@@ -89,6 +131,9 @@ async function checkSearch(call: Call): Promise<void> {
   assert.equal(Object.keys(best).sort(), ["id", "metadata", "score", "text", "title"]);
   const filtered = await call("search", { question: QUESTION, where: "year = 2001" });
   assert.equal(idsOf(filtered.result.results), ["rhine"]);
+  const nested = { or: [{ year: { lt: 1900 } }, { not: { lang: "en" } }] };
+  const first = await call("search", { question: QUESTION, where: nested, topK: 1 });
+  assert.equal(idsOf(first.result.results), ["watt/1"]);
   const [dam] = (await call("search", { question: "When was the dam completed?" })).result.results;
   assert.equal([dam.place, dam.link], ["page 3", "https://example.org/report.pdf#page=3"]);
   assert.equal(Object.keys(dam.metadata), ["url"]); // the others are in the place
@@ -133,6 +178,7 @@ async function checkDocuments(call: Call): Promise<void> {
   assert.is((await get({ path: "report.pdf" })).link, "https://example.org/report.pdf");
   const misspelt = await call("get", { path: "guide/instal.md" });
   assert.match(misspelt.text, /no document or passage .* did you mean guide\/install\.md\?/);
+  assert.match((await call("get", { path: "install" })).text, "did you mean guide/install.md?");
   const unlined = await call("get", { path: "report.pdf", lines: "1" });
   assert.match(unlined.text, /have no lines/);
 

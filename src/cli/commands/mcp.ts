@@ -1,7 +1,8 @@
 /** `reatt mcp`: tools for assistants over standard input and output, or over HTTP. */
 
 import { once } from "node:events";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { pipeline } from "node:stream/promises";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { version } from "../../io/version.ts";
 import { withDerivedDefault } from "../../options/option.ts";
 import { createMcpServer } from "../../server/mcp.ts";
@@ -10,11 +11,15 @@ import { collectionOf, serve } from "../../server/serve.ts";
 import { logToStderr } from "../../server/service/log.ts";
 import { errorReporter } from "../../server/service/report-error.ts";
 import { Service } from "../../server/service/service.ts";
+import { shortMessages } from "../../server/short-messages.ts";
 import { defineCommand } from "../line/command.ts";
 import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "../shared/engine.ts";
 import { INDEX, MODEL, STORE } from "../shared/file-options.ts";
 import { loadModelFor } from "../shared/load-model.ts";
 import { runServer } from "../shared/run-server.ts";
+
+/** Bytes of a message. */
+const MAX_MESSAGE_BYTES = 10_000_000;
 
 const { port, writable: _, ...serverOptions } = SERVER_OPTIONS;
 
@@ -42,9 +47,14 @@ export const mcpCommand = defineCommand({
     const { assistant } = values;
     const timeout = values.timeout * 1000;
     const options = { service, report, version: version(), timeout, assistant };
-    const connection = serveStdio(() => createMcpServer(options));
-    const ended = once(process.stdin, "close");
+    const messages = shortMessages(MAX_MESSAGE_BYTES, (answer) => {
+      process.stdout.write(`${JSON.stringify(answer)}\n`);
+    });
+    const transport = new StdioServerTransport(messages);
+    const connection = serveStdio(() => createMcpServer(options), { transport });
+    const ended = pipeline(process.stdin, messages).catch(() => {}); // the client has gone
     if (!signal.aborted) await Promise.race([ended, once(signal, "abort")]);
     await connection.close();
+    process.stdin.destroy();
   },
 });

@@ -19,10 +19,26 @@ import { paragraphs } from "./text.ts";
 /** A text that has less than this share of the words of the HTML is a placeholder. */
 const MIN_SHARE = 0.5;
 
+/** Parts inside each other, and bytes of all headers. */
+const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 21 };
+
+const tooLarge = (where: string, cause: Error): InputError =>
+  new InputError(
+    {
+      where,
+      expected: "a message with at most 50 parts inside each other and 2 MB of headers",
+      got: cause.message,
+      remedy: "save the parts as files of their own, or ignore the file",
+    },
+    { cause },
+  );
+
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const bytes = await file.bytes();
   const source = repaired(bytes.toString("latin1"));
-  const mail = await PostalMime.parse(encoded(source, file), { maxNestingDepth: 50 });
+  const mail = await PostalMime.parse(encoded(source, file), LIMITS).catch((cause: Error) => {
+    throw /^Maximum /.test(cause.message) ? tooLarge(file.path, cause) : cause;
+  });
   const leftOut = new LeftOut();
   for (const { disposition } of mail.attachments)
     if (disposition !== "inline") leftOut.add("attachment");

@@ -18,7 +18,8 @@ export const refuser =
     const shown = report(error instanceof RequestError ? badTarget() : error, id);
     const { status } = shown;
     metrics.startRequest()("", status, 0);
-    log("info", "request", { id, method, path: url.slice(0, MAX_LOGGED), status, ms: 0 });
+    const [path] = url.slice(0, MAX_LOGGED).split(/[?#]/, 1); // the rest can be a question
+    log("info", "request", { id, method, path, status, ms: 0 });
     return Response.json(shown, { status, headers: { connection: "close" } });
   };
 

@@ -1,5 +1,6 @@
 /** Documents and passages of an index by their names: what `get` and `multi_get` return. */
 
+import { extname } from "node:path";
 import ignore from "ignore";
 import { closestName } from "../../options/closest-name.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
@@ -153,7 +154,14 @@ function rangeOf(lines: string): readonly [first: number, last: number] {
 }
 
 function unknown(path: string, paths: readonly string[]): ApiError {
-  const similar = closestName(path, paths.slice(0, MAX_COMPARED));
+  const compared = paths.slice(0, MAX_COMPARED);
+  const end = `/${withoutEnding(path)}`;
+  const named = compared.find((known) => `/${withoutEnding(known)}`.endsWith(end));
+  const similar = named ?? closestName(path, compared);
   const hint = similar === undefined ? "" : `; did you mean ${similar}?`;
   return new ApiError("not_found", `there is no document or passage of this name${hint}`);
 }
+
+/** `Guide/LTS.md` -> `guide/lts`, which is meant by `lts`, too. */
+const withoutEnding = (path: string): string =>
+  path.toLowerCase().slice(0, path.length - extname(path).length);

@@ -8,7 +8,16 @@ export type Log = (
   fields?: Readonly<Record<string, unknown>>,
 ) => void;
 
+/** Lines that were lost since the last one that could be written. */
+let dropped = 0;
+
+/** Without room on the disk, or without a reader, a line is lost; the next one counts it. */
 export const logToStderr: Log = (level, event, fields = {}) => {
+  const lost = dropped;
+  dropped = 0;
   const line = { time: new Date().toISOString(), level, event, ...fields };
-  process.stderr.write(`${JSON.stringify(line)}\n`);
+  const counted = lost === 0 ? line : { ...line, dropped: lost };
+  process.stderr.write(`${JSON.stringify(counted)}\n`, (error) => {
+    if (error) dropped += lost + 1;
+  });
 };

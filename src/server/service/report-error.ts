@@ -1,7 +1,7 @@
 /** Turns errors into those that clients see, and logs what only the owner of the server may see. */
 
 import { InputError } from "../../io/errors.ts";
-import { type ApiError, type ApiErrorCode, apiErrorFrom } from "./api-error.ts";
+import { ApiError, type ApiErrorCode, apiErrorFrom } from "./api-error.ts";
 import type { Log } from "./log.ts";
 
 /** @param id of the request */
@@ -20,11 +20,12 @@ export const errorReporter =
     const shown = apiErrorFrom(error);
     if (!LOGGED.has(shown.code)) return shown;
     // A fault of a file or the machine has one line; anything else is a defect of reatt.
-    const isFault = error instanceof InputError;
-    const stack = error instanceof Error ? error.stack : String(error);
+    const found = error instanceof ApiError ? (error.cause ?? error) : error;
+    const isFault = found instanceof InputError;
+    const stack = found instanceof Error ? found.stack : String(found);
     log("error", isFault ? "fault" : "defect", {
       id,
-      ...(isFault ? { message: error.message } : { stack }),
+      ...(isFault ? { message: found.message } : { stack }),
     });
     return shown;
   };

@@ -67,7 +67,10 @@ const where = z
     `at most ${MAX_WHERE_CHARACTERS} characters`,
   )
   .pipe(whereSchema)
-  .describe('Only passages with such metadata: {"year": {"gte": 2020}}, or "year >= 2020".');
+  .describe(
+    "Only passages with such metadata: \"year >= 2020 and not lang = 'de'\", with =, !=, <, <=, >, " +
+      '>=, in ("a", "b"), contains, exists, and, or, not; or as an object: {"year": {"gte": 2020}}.',
+  );
 
 /**
  * What a client may give of the options of `retrieve`, `answer` and `read`: `free` as the library
@@ -150,7 +153,7 @@ const passage = z.object(
     id: upTo(1_000, z.string("text")).min(1, "text that is not empty"),
     title: passageText.default(""),
     text: passageText,
-    document: z.string("text").optional(),
+    document: z.string("text").min(1, "text that is not empty").optional(),
     metadata: METADATA.optional(),
   },
   "an object with id, title and text",

@@ -84,9 +84,13 @@ export class Service implements AsyncDisposable {
     return this.#index.generation;
   }
 
-  /** @throws {InputError} if the index cannot be reached */
+  /** @throws {ApiError} `unavailable` if the index cannot be reached */
   async checkReady(): Promise<void> {
-    await this.#index.refresh();
+    try {
+      await this.#index.refresh();
+    } catch (cause) {
+      throw new ApiError("unavailable", "the index cannot be reached", { cause });
+    }
   }
 
   async retrieve(request: RetrieveRequest, { signal }: Call): Promise<Hit[]> {

@@ -60,6 +60,23 @@ test("serve says where it listens, and SIGTERM completes the requests that run",
   }
 });
 
+test("serve goes on when its log has no reader", async () => {
+  const { child, output, ended } = start("serve", "--port", "0");
+  let url: string | undefined;
+  while (!url) {
+    url = /^Listening on (http:\/\/127\.0\.0\.1:\d+)$/m.exec(output.stderr)?.[1];
+    assert.is(child.exitCode, null, output.stderr);
+    await setTimeout(20);
+  }
+  child.stderr.destroy();
+  for (let i = 0; i < 3; i++) {
+    assert.is((await fetch(`${url}/healthz`)).status, 200);
+    await setTimeout(50); // the line is written when the reply has ended
+  }
+  child.kill("SIGTERM");
+  assert.is(await ended, 0);
+});
+
 test("ask answers line by line, and a bad question does not end it", async () => {
   const { child, output, ended } = start("ask", "--top-k", "2");
   child.stdin.end(`${QUESTION}\n\n${"word ".repeat(1_500)}\nWhere does the Rhine flow?\n`);

@@ -46,6 +46,32 @@ test("a very large document is read until the bytes are used up, and no further"
   assert.ok(read.length < 10_000, `${read.length}`);
 });
 
+test("a name without its folder or ending suggests the document", async () => {
+  const paths = ["lts.md", "guide/Install.rst", "guide/api/install.html", "lists.md"];
+  const generation = generationOf(paths.map((path) => passage(`${path}#1`, "Text.")));
+  const catalogue = await readCatalogue(generation);
+  const hint = async (path: string): Promise<string | undefined> => {
+    const asked = getDocument(generation, catalogue, { path, maxBytes: 100 }, signal);
+    const message = await asked.then(
+      () => "",
+      (error: Error) => error.message,
+    );
+    return /; did you mean (.*)\?$/.exec(message)?.[1];
+  };
+  for (const [given, meant] of [
+    ["lts", "lts.md"],
+    ["LTS", "lts.md"],
+    ["docs", undefined],
+    ["lts.html", "lts.md"],
+    ["install", "guide/Install.rst"],
+    ["install.md", "guide/Install.rst"],
+    ["api/install", "guide/api/install.html"],
+    ["all", undefined],
+    ["guide/instal.rst", "guide/Install.rst"],
+  ] as const)
+    assert.is(await hint(given), meant, given);
+});
+
 test("bytes count over all documents, whose paths are in the order of people", async () => {
   const all = ["n10.md#1", "n2.md#2", "n2.md#1", "z/n1.md#1"].map((id) =>
     passage(id, "0123456789"),

@@ -49,7 +49,8 @@ export class WordBody {
   /** What the document has that is no text, and how many. */
   readonly leftOut = new LeftOut();
   readonly #parts: WordParts;
-  readonly #notes: ReadonlyMap<string, Element>;
+  /** Those that no reference has shown yet: a note can name itself. */
+  readonly #notes: Map<string, Element>;
   #items: Item[] = [];
   /** Whether the style of the paragraph hides its runs, unless they say otherwise. */
   #areRunsHidden = false;
@@ -210,8 +211,10 @@ export class WordBody {
 
   #note({ name, attributes }: Element): void {
     const kind = name === "w:footnoteReference" ? "w:footnote" : "w:endnote";
-    const note = this.#notes.get(`${kind} ${attributes["w:id"]}`);
+    const key = `${kind} ${attributes["w:id"]}`;
+    const note = this.#notes.get(key);
     if (!note) return;
+    this.#notes.delete(key);
     const inline = new Inline();
     for (const paragraph of find(note, "w:p")) {
       this.#inline(paragraph, inline, []);
