@@ -11,6 +11,8 @@ import { readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
+import { EMBEDDED_MODEL } from "../src/hub/model-name.ts";
+import { defaultOf, type OptionTable } from "../src/options/option.ts";
 
 const dist = resolve(process.argv[2] ?? "dist");
 const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
@@ -43,9 +45,6 @@ const DESCRIBED_ELSEWHERE = new Set([
 ]);
 /** Callbacks, and what stops a call. */
 const WITHOUT_DEFAULT = /^(on[A-Z].*|signal)$/;
-const { EMBEDDED_MODEL } = (await load(join(dist, "hub/model-name.js"))) as {
-  readonly EMBEDDED_MODEL: string;
-};
 const missing = new Set<string>();
 let passed = 0;
 
@@ -88,19 +87,11 @@ async function schemaDefault({ name, declarations }: ts.Symbol): Promise<unknown
   const literal = declarations?.[0]?.parent;
   const table = literal?.parent;
   if (!table || !ts.isVariableDeclaration(table)) return undefined;
-  const file = table.getSourceFile().fileName.replace(/\.d\.ts$/, ".js");
-  const module = (await load(file)) as Record<string, OptionTable | undefined>;
+  const file = relative(dist, table.getSourceFile().fileName).replace(/\.d\.ts$/, ".ts");
+  const source = pathToFileURL(join("src", file)).href; // the compiled modules are in a bundle
+  const module = (await import(source)) as Record<string, OptionTable | undefined>;
   const schema = module[table.name.getText()]?.[name];
-  const { defaultOf } = (await load(join(dist, "options/option.js"))) as {
-    defaultOf(schema: unknown): unknown;
-  };
   return schema && defaultOf(schema);
-}
-
-type OptionTable = Readonly<Record<string, unknown>>;
-
-function load(file: string): Promise<unknown> {
-  return import(pathToFileURL(file).href);
 }
 
 /** Whether a text names a value: `2,000`, `3e-4`, `1 GiB`, `false`, a word. */
