@@ -1,9 +1,9 @@
 /** Creation of directories whose names survive a power cut. */
 
-import { mkdir, mkdtemp, readdir, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { InputError, isSystemError, writeErrorFrom } from "./errors.ts";
+import { isSystemError, writeErrorFrom } from "./errors.ts";
 import { syncDirectory } from "./replace-file.ts";
 
 /**
@@ -33,19 +33,6 @@ export async function createDirectory(path: string): Promise<void> {
 export async function createOutputDirectory(path: string): Promise<void> {
   await createDirectory(path).catch((error: unknown) => {
     throw writeErrorFrom(error, path);
-  });
-}
-
-/** @throws {InputError} if there are files, which could be lost among the new ones */
-export async function checkEmptyFolder(path: string): Promise<void> {
-  const [first] = await readdir(path).catch(() => []); // what creates it reports other errors
-  if (first === undefined) return;
-  throw new InputError({
-    code: "ERR_REATT_FOLDER_EXISTS",
-    where: path,
-    expected: "a new or empty folder",
-    got: `one with ${first}`,
-    remedy: "name another folder",
   });
 }
 

@@ -3,7 +3,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { checkEmptyFolder } from "../io/create-directory.ts";
 import { InputError, systemProblem } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { parseJson } from "../io/json/parse-json.ts";
@@ -96,7 +95,7 @@ export async function hasRetrievalHead(folder: string): Promise<boolean> {
   return isOwnForm(keys) || names.some((key) => key in keys);
 }
 
-/** @throws {InputError} if `out` has a model, or other files, which the new ones could replace */
+/** @throws {InputError} if `out` has a model */
 export async function checkNoModel(
   out: string,
   remedy: string = "name another folder",
@@ -105,7 +104,7 @@ export async function checkNoModel(
     () => false,
     () => true,
   );
-  if (isFree) return checkEmptyFolder(out);
+  if (isFree) return;
   throw new InputError({
     code: "ERR_REATT_FOLDER_EXISTS",
     where: out,

@@ -1,11 +1,12 @@
 /** Copies a model with its weights in another precision. */
 
+import { readdir } from "node:fs/promises";
 import type { TensorToWrite } from "../checkpoints/write-safetensors.ts";
 import { writeWeights } from "../checkpoints/write-weights.ts";
 import type { DownloadProgress } from "../hub/download.ts";
 import { locateModel } from "../hub/locate-model.ts";
-import { checkEmptyFolder, createDirectory } from "../io/create-directory.ts";
-import { writeErrorFrom } from "../io/errors.ts";
+import { createDirectory } from "../io/create-directory.ts";
+import { InputError, writeErrorFrom } from "../io/errors.ts";
 import { checkPath } from "../options/arguments.ts";
 import { callback, choice, type Given, integer, option, path, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
@@ -80,7 +81,7 @@ export async function convertModel(
   const { out, precision, shardBytes, onProgress, signal } = resolveOptions(CONVERT, options);
   const folder = await locateModel(model, { onProgress, signal });
   const config = await readConfig(folder);
-  await checkEmptyFolder(out);
+  await checkEmpty(out);
   await using stored = await openStored(folder, config);
   await createDirectory(out).catch((error: unknown) => {
     throw writeErrorFrom(error, out);
@@ -137,4 +138,17 @@ function keptFloat(config: ModelConfig): (name: string) => boolean {
   return (name) =>
     /\.wo\.|position_embeddings|relative_attention_bias|copy_gate/.test(name) ||
     retrieval.includes(name);
+}
+
+/** @throws {InputError} if there are files that could be mistaken for those of the new model */
+async function checkEmpty(out: string): Promise<void> {
+  const [first] = await readdir(out).catch(() => []);
+  if (first === undefined) return;
+  throw new InputError({
+    code: "ERR_REATT_FOLDER_EXISTS",
+    where: out,
+    expected: "a new or empty folder",
+    got: `one with ${first}`,
+    remedy: "name another folder",
+  });
 }

@@ -9,7 +9,6 @@ import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import { InputError, inputErrorFrom } from "../../io/errors.ts";
-import { kindOfFolder } from "../../io/index-folder.ts";
 import { openRegularFile } from "./source-file.ts";
 
 const IGNORE_FILES = [".gitignore", ".reattignore"];
@@ -77,7 +76,7 @@ async function* below(
       throw unreadable(join(root, folder), error);
     },
   );
-  if (await isIndex(join(root, folder), entries)) return;
+  if (isIndex(entries)) return;
   const rules = [...outer, ...(await rulesOf(root, folder))];
   const all = [...rules, { folder: "", rules: ignored }];
   // not in the order of a language: it must be the same on every machine
@@ -102,10 +101,9 @@ async function* below(
 }
 
 /** An index of reatt holds the passages of documents, and is none itself. */
-async function isIndex(path: string, entries: readonly Dirent[]): Promise<boolean> {
-  if (!entries.some(({ name }) => name === "segments")) return false;
-  const kind = await kindOfFolder(path).catch(() => "foreign"); // its files say what is wrong
-  return kind === "index" || kind === "newer" || kind === "stopped";
+function isIndex(entries: readonly Dirent[]): boolean {
+  const has = (name: string): boolean => entries.some((entry) => entry.name === name);
+  return has("segments") && (has("index.json") || has("codebooks")); // that of a stopped build
 }
 
 /** With regard to case, as git on Linux, and the same on every machine. */
