@@ -91,6 +91,7 @@ export { parseWhere } from "./retrieval/where/parse-where.ts";
 export type { Comparison, Where, WhereValue } from "./retrieval/where/where.ts";
 export type { FileChange, SyncProgress, SyncResult } from "./sync/sync.ts";
 export type { Provider } from "./tensor/session.ts";
+export type { LinkOf } from "./text/link.ts";
 export type {
   Metadata,
   MetadataItem,

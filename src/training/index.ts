@@ -7,6 +7,7 @@
 export type { Measures } from "../evaluation/measures.ts";
 export type { ProgressEvent } from "../io/progress.ts";
 export type { Dim, Ops, Shape, Tensor } from "../tensor/ops.ts";
+export type { Extent } from "../text/sentences.ts";
 export { type AdaptationEvent, type AdaptationResult, adapt } from "./adapt.ts";
 export type { DocumentsEvent } from "./adaptation/passages.ts";
 export type { AdaptationPlan } from "./adaptation/plan.ts";
@@ -15,6 +16,7 @@ export type { EngineEvent } from "./engine/open-engine.ts";
 export type { TextBatch, TrainingBatch } from "./engine/text-batch.ts";
 export type { AnsweredCount } from "./examples/corpus-answers.ts";
 export type { Example, Passages, Removal } from "./examples/example.ts";
+export type { Masked } from "./examples/sources/copies.ts";
 export type { Sample } from "./examples/sources/sampling.ts";
 export { defineSource, type Source } from "./examples/sources/source.ts";
 export type { Survey } from "./examples/sources/survey.ts";
@@ -40,7 +42,7 @@ export {
   perQuestion,
   type TokenBatch,
 } from "./objectives/token-batch.ts";
-export type { AdaptOptions } from "./options/adapt-options.ts";
+export type { AdaptOptions, SourceChoice } from "./options/adapt-options.ts";
 export type { TrainOptions } from "./options/train-options.ts";
 export type { PhraseTrainingOptions } from "./phrases/train-phrases.ts";
 export { type PhraseTrainingResult, trainPhrases } from "./phrases/train-phrases.ts";

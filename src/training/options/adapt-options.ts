@@ -41,7 +41,8 @@ const FILE_SOURCES = [questionSource, labelSource] as const;
 
 export type FileSource = (typeof FILE_SOURCES)[number];
 
-type SourceChoice = LabelFreeName | FileSource["name"] | "auto" | Source;
+/** What `sources` takes: a name, or a source of your own. */
+export type SourceChoice = LabelFreeName | FileSource["name"] | "auto" | Source;
 
 const LABEL_FREE_NAMES = SOURCES.map(({ name }) => name).join(", ");
 /** What `sources` can name without a source of one's own. */
