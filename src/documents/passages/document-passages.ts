@@ -1,5 +1,6 @@
 /** The passages of a document, with their ids and the fields that say where they come from. */
 
+import { blockField } from "../../text/blocks.ts";
 import type { Metadata, Passage } from "../../text/passage.ts";
 import type { Document } from "../tree/document.ts";
 import { type SplitOptions, type SplitPassage, splitDocument } from "./split.ts";
@@ -34,12 +35,16 @@ export function* documentPassages(
   { id, document: name, source, isRecord }: DocumentPlace,
   options: SplitOptions,
 ): Generator<Passage, void> {
-  const passage = (number: string, { title, text, ...where }: SplitPassage): Passage => ({
+  const passage = (number: string, { title, text, blocks, ...where }: SplitPassage): Passage => ({
     id: id + number,
     title,
     text,
     document: name,
-    metadata: { ...(source !== undefined && ownFields(source, where)), ...document.metadata },
+    metadata: {
+      ...(source !== undefined && ownFields(source, where)),
+      ...blockField(text, blocks),
+      ...document.metadata,
+    },
   });
   const pieces = splitDocument(document, options);
   const first = pieces.next();
@@ -58,7 +63,7 @@ export function* documentPassages(
  */
 function ownFields(
   source: string,
-  { place, lines, pages, cells, headings }: Omit<SplitPassage, "title" | "text" | "own">,
+  { place, lines, pages, cells, headings }: Omit<SplitPassage, "title" | "text" | "own" | "blocks">,
 ): Metadata {
   const { slide, sheet, chapter } = place;
   return {

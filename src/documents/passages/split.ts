@@ -14,6 +14,9 @@
  * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 4.1.
  */
 
+import type { BlockKind } from "../../text/block-kinds.ts";
+import { KINDS } from "../../text/block-kinds.ts";
+import type { TextBlock } from "../../text/blocks.ts";
 import { passagePrompt } from "../../text/tokens/prompts.ts";
 import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import {
@@ -25,7 +28,6 @@ import {
   wordUnits,
 } from "../../text/units.ts";
 import type { Block, Document, Place } from "../tree/document.ts";
-import { KINDS } from "../tree/kinds.ts";
 
 export interface SplitOptions {
   /** Counts tokens. Default: an estimate of one token for two characters. */
@@ -46,6 +48,8 @@ export interface SplitPassage {
   /** The overlap or the head of the table, and the passage's own text. */
   readonly text: string;
   readonly own: string;
+  /** The blocks of the text. */
+  readonly blocks: readonly TextBlock[];
   readonly headings: readonly string[];
   /** Where its own text begins. */
   readonly place: Place;
@@ -58,8 +62,8 @@ export interface SplitPassage {
 /** A unit of a block. */
 interface Part extends Unit {
   readonly block: Block;
-  /** The text that announces the block; may be empty. */
-  readonly lead: string;
+  /** What announces the block; may be none. */
+  readonly lead: readonly Part[];
 }
 
 /** A longer title becomes a block. */
@@ -147,7 +151,7 @@ function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void
     if (total === 0) continue;
     const isLong = total > limit;
     const target = total / Math.ceil(total / limit); // parts of equal size, not a last short one
-    const lead = textOf(announcing(group, limit));
+    const lead = announcing(group, limit);
     let isInside = false;
     for (const part of isLong ? partsOf(block, lead, limit) : [wholePart(block, lead, total)]) {
       const isFull = words + part.words > limit || (isInside && words >= target);
@@ -206,14 +210,14 @@ function withoutEnd(group: readonly Part[], end: readonly Part[]): Part[] {
   return [...rest, { ...whole, end: whole.start + own.length, words: whole.words - cut.words }];
 }
 
-const wholePart = (block: Block, lead: string, words: number): Part => ({
+const wholePart = (block: Block, lead: readonly Part[], words: number): Part => ({
   ...{ block, lead, words },
   start: 0,
   end: block.text.length,
 });
 
 /** The units of a block that stay whole while they fit: sentences of a text, lines of others. */
-function* partsOf(block: Block, lead: string, limit: number): Generator<Part, void> {
+function* partsOf(block: Block, lead: readonly Part[], limit: number): Generator<Part, void> {
   const { text, kind } = block;
   for (const unit of hasLines(block) ? lineUnits(text) : sentenceUnits(text))
     if (unit.words <= limit || kind === "table" || kind === "code") yield { ...unit, block, lead };
@@ -231,12 +235,18 @@ function* smallerUnits(text: string, { start, end }: Unit, limit: number): Gener
   }
 }
 
+/** The text of consecutive parts of one block. */
+interface Piece {
+  readonly text: string;
+  readonly kind: BlockKind;
+}
+
 /** One section of a document: its title, and the end of its last passage. */
 class Section {
   readonly #title: string;
   readonly #headings: readonly string[];
   readonly #options: SplitOptions;
-  #overlap = "";
+  #overlap: readonly Piece[] = [];
 
   constructor(title: string, headings: readonly string[], options: SplitOptions) {
     this.#options = options;
@@ -246,37 +256,64 @@ class Section {
 
   /** One passage of the parts, or several if they have too many tokens. */
   *passages(parts: readonly Part[]): Generator<SplitPassage, void> {
-    const own = textOf(parts);
-    const before = this.#textBefore(parts[0]!);
-    const extended = before === "" ? own : `${before}\n${own}`;
-    const text = this.#excess(extended) > 1 ? own : extended;
+    const pieces = piecesOf(parts);
+    const own = joined(pieces);
+    const { repeated, header } = this.#before(parts[0]!);
+    const before = [joined(repeated), header].filter((text) => text !== "");
+    const extended = [...before, own].join("\n");
+    const fits = this.#excess(extended) <= 1;
+    const text = fits ? extended : own;
     const excess = this.#excess(text);
     const smaller = excess > 1 ? dividedInto(parts, Math.ceil(excess * MARGIN)) : [];
     if (smaller.length > 1) {
       for (const group of smaller) yield* this.passages(group);
       return;
     }
-    this.#overlap = lastUnits(parts, this.#options.overlapWords);
-    yield { title: this.#title, text, own, headings: this.#headings, ...placeOf(parts) };
+    this.#overlap = piecesOf(lastUnits(parts, this.#options.overlapWords));
+    const blocks = blocksIn(text, fits ? [...repeated, ...underHeader(header, pieces)] : pieces);
+    yield { title: this.#title, text, own, blocks, headings: this.#headings, ...placeOf(parts) };
   }
 
   /**
    * What announces the block that the passage continues and the head of its table, as far as they
    * are short; else the end of the passage before.
    */
-  #textBefore({ block: { header = "" }, lead, start }: Part): string {
+  #before({ block: { header = "" }, lead, start }: Part): {
+    readonly repeated: readonly Piece[];
+    readonly header: string;
+  } {
     const isContinued = start > 0 && start >= header.length;
-    if (!isContinued || (lead === "" && header === "")) return this.#overlap;
+    if (!isContinued || (lead.length === 0 && header === ""))
+      return { repeated: this.#overlap, header: "" };
     const most = REPEATED_SHARE * this.#options.passageWords;
-    const repeated = [lead, header].filter((text) => text !== "");
-    while (countWords(repeated.join("\n")) > most) repeated.shift();
-    return repeated.join("\n");
+    const announced = piecesOf(lead);
+    const words = countWords(header);
+    if (countWords(joined(announced)) + words <= most) return { repeated: announced, header };
+    return { repeated: [], header: words <= most ? header : "" };
   }
 
   /** Tokens, as a multiple of the limit. */
   #excess(text: string): number {
     return countTokens(this.#title, text, this.#options) / this.#options.maxPassageTokens;
   }
+}
+
+/** The first of these pieces continues a table, whose head is repeated. */
+const underHeader = (header: string, [first, ...others]: readonly Piece[]): readonly Piece[] =>
+  header === ""
+    ? [first!, ...others]
+    : [{ ...first!, text: `${header}\n${first!.text}` }, ...others];
+
+/** The places of pieces that follow each other in a text. */
+function blocksIn(text: string, pieces: readonly Piece[]): TextBlock[] {
+  let from = 0;
+  return pieces.flatMap(({ text: own, kind }) => {
+    const trimmed = own.trim();
+    if (trimmed === "") return [];
+    const start = text.indexOf(trimmed, from);
+    from = start + trimmed.length;
+    return [{ kind, start, end: from }];
+  });
 }
 
 /** Includes the prompt and `</s>`. */
@@ -347,18 +384,21 @@ function dividedPart({ block, lead, start, end, words }: Part, count: number): P
   return parts.length > 1 ? dividedInto(parts, count) : [];
 }
 
-/** The text of consecutive parts, with the line breaks between them. */
-function textOf(parts: readonly Part[]): string {
-  const texts: string[] = [];
+/** The texts of consecutive parts, one for each block. */
+function piecesOf(parts: readonly Part[]): Piece[] {
+  const pieces: Piece[] = [];
   for (let first = 0; first < parts.length; ) {
     const { block, start } = parts[first]!;
     let last = first;
     while (parts[last + 1]?.block === block) last++;
-    texts.push(block.text.slice(start, parts[last]!.end));
+    const { kind = "paragraph" } = block;
+    pieces.push({ text: block.text.slice(start, parts[last]!.end), kind });
     first = last + 1;
   }
-  return texts.join("\n\n");
+  return pieces;
 }
+
+const joined = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join("\n\n");
 
 function placeOf(
   parts: readonly Part[],
@@ -388,17 +428,17 @@ function lineAt({ lines = [] }: Block, at: number): number | undefined {
 }
 
 /** The last sentences or lines with at most `limit` words, or the last words of a long sentence. */
-function lastUnits(parts: readonly Part[], limit: number): string {
-  if (limit === 0) return "";
+function lastUnits(parts: readonly Part[], limit: number): readonly Part[] {
+  if (limit === 0) return [];
   const kept: Part[] = [];
   let words = 0;
   for (const part of [...parts].reverse())
     for (const unit of [...unitsOf(part)].reverse()) {
       words += unit.words;
-      if (words > limit) return textOf(kept.length > 0 ? kept : lastWords(part, limit));
+      if (words > limit) return kept.length > 0 ? kept : lastWords(part, limit);
       kept.unshift(unit);
     }
-  return textOf(kept);
+  return kept;
 }
 
 function* unitsOf({ block, lead, start, end }: Part): Generator<Part, void> {

@@ -1,7 +1,7 @@
 /** What a reader makes of a file: documents, which consist of blocks. */
 
+import type { BlockKind } from "../../text/block-kinds.ts";
 import type { Metadata } from "../../text/passage.ts";
-import type { BlockKind } from "./kinds.ts";
 
 /** A paragraph, a list, a table, code: text that belongs together. */
 export interface Block {

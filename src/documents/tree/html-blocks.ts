@@ -1,11 +1,11 @@
 /** The blocks of an HTML tree: paragraphs, lists, tables and code, in their order. */
 
+import type { BlockKind } from "../../text/block-kinds.ts";
 import { tableRule } from "../../text/reading-form.ts";
 import { countWords } from "../../text/units.ts";
 import type { Budget } from "../file/budget.ts";
 import type { LineMark } from "./document.ts";
 import { type Cell, htmlTable } from "./html-table.ts";
-import type { BlockKind } from "./kinds.ts";
 import { childrenOf, type Element, find, first, isText, type Text, textContent } from "./markup.ts";
 import type { BlockDetails } from "./outline.ts";
 import { formula, subscript, superscript } from "./scripts.ts";
