@@ -5,6 +5,7 @@
  * @module reatt
  */
 
+export type { Evidence } from "./decoder/evidence.ts";
 export type { Source } from "./decoder/source.ts";
 export type { ReadDocumentsOptions, SkippedFile } from "./documents/read-documents.ts";
 export type { StoredStates } from "./encoder/state-cache.ts";
@@ -14,10 +15,10 @@ export { InputError, type Problem } from "./io/errors.ts";
 export {
   type AnswerCalibration,
   type AnswerSignals,
-  type CalibratedSignal,
   calibratedConfidence,
   type SignalName,
 } from "./model/answer-calibration.ts";
+export type { BlockCalibration, BlockSignals } from "./model/block-calibration.ts";
 export type {
   HybridWeights,
   ModelConfig,
@@ -27,13 +28,13 @@ export type {
 } from "./model/config.ts";
 export { type ConvertOptions, convertModel } from "./model/convert.ts";
 export type { HybridScale, ScoreCalibration, ScoreCurve } from "./model/score-calibration.ts";
+export type { CalibratedSignal, SignalCalibration } from "./model/signal-calibration.ts";
 export type { Stack } from "./model/stack.ts";
 export type { PruningRule, TokenPruning } from "./model/token-pruning.ts";
 export { readDocuments } from "./reatt/documents.ts";
 export {
   type AddOptions,
   type AnswerOptions,
-  type Evidence,
   type Hit,
   type IndexOptions,
   type LoadOptions,
@@ -42,6 +43,7 @@ export {
   type RawScores,
   ReAtt,
   type ReadOptions,
+  type ReadPassage,
   type Reply,
   type Reranked,
   type RerankOptions,

@@ -5,7 +5,7 @@
  * within a Single Transformer ("ReAtt").
  */
 
-import { type Evidence, READ_OPTIONS, type ReadOptions, type Reply } from "./decoder/answers.ts";
+import { READ_OPTIONS, type ReadOptions, type ReadPassage, type Reply } from "./decoder/answers.ts";
 import { UTILITY_OPTIONS, type UtilityOptions } from "./decoder/retrieval-utility.ts";
 import { InputError } from "./io/errors.ts";
 import { excerpt } from "./io/excerpt.ts";
@@ -67,7 +67,6 @@ import type { Tokenizer } from "./text/tokens/tokenizer.ts";
 export type {
   AddOptions,
   AnswerOptions,
-  Evidence,
   Hit,
   IndexOptions,
   LoadOptions,
@@ -75,6 +74,7 @@ export type {
   PhraseOptions,
   RawScores,
   ReadOptions,
+  ReadPassage,
   Reply,
   Reranked,
   RerankOptions,
@@ -596,7 +596,7 @@ export class ReAtt implements AsyncDisposable {
    *
    * with the retrieval score r and the scale e^s that the model learned (`config.retrievalScale`).
    * The sums are exact over the candidates: the answers that each passage alone gives.
-   * `Evidence` keeps all properties of the passages, such as `score`.
+   * `ReadPassage` keeps all properties of the passages, such as `score`.
    *
    * @throws {InputError} if a question is empty, has more than 512 tokens or has no passages.
    *

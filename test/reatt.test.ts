@@ -10,13 +10,13 @@ import {
   compactIndex,
   convertModel,
   deletePassages,
-  type Evidence,
   type Hit,
   indexInfo,
   openLexicalIndex,
   type Passage,
   ReAtt,
   type ReadOptions,
+  type ReadPassage,
   type Reply,
   type RetrieveOptions,
   type TokenIndex,
@@ -364,7 +364,7 @@ test("answer reads as many passages as the model stores, else ten, or readTopK",
   }
 });
 
-const isRead = ({ attention }: Evidence<Hit>): boolean => attention > 0;
+const isRead = ({ attention }: ReadPassage<Hit>): boolean => attention > 0;
 
 test("answer returns the best passages with their scores, and reads the first of them", async () => {
   await using folder = await temporary();

@@ -12,13 +12,16 @@
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { hasEvidence, isInside, type Question } from "../../benchmarks/document-questions/judge.ts";
 import { startProgress } from "../../src/cli/output/progress.ts";
 import { containsAnswer, exactMatch } from "../../src/evaluation/answers.ts";
+import type { BlockOutcome } from "../../src/evaluation/calibration.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
 import type { AnswerSignals } from "../../src/model/answer-calibration.ts";
-import { ReAtt } from "../../src/reatt.ts";
+import { type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
 import { combineScores, hybridScores, MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
 import { type LexicalIndex, openLexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
@@ -53,6 +56,9 @@ export interface Asked {
   readonly signals: AnswerSignals;
   readonly confidence: number;
   readonly correct: boolean;
+  /** The blocks of evidence, best first, and whether each answers the question. */
+  readonly blocks: readonly BlockOutcome[];
+  /** None of questions about documents. */
   readonly hits: readonly {
     readonly relevant: boolean;
     readonly lexical: number;
@@ -112,7 +118,7 @@ async function ask(
   const weights = { ...model.config.hybrid!, lexical };
   const { bm25 } = lexical;
   const options = { filter: accept, minimumConfidence: 0, hybrid: weights };
-  const { answer, signals, confidence } = await model.answer(text, index, options);
+  const { answer, signals, confidence, evidence } = await model.answer(text, index, options);
   const [vectors] = await model.encodeQuestions([text]);
   const [dense] = await index.rankings([vectors!], { topK: MIN_CANDIDATES, accept });
   const lists = { lexical: bm25.rank(text, MIN_CANDIDATES, { accept }), dense: dense! };
@@ -124,7 +130,55 @@ async function ask(
     return { relevant, lexical: union.lexical[at]!, dense: union.dense[at]! };
   });
   const correct = condition === "answerable" && exactMatch(answer, answers);
-  return { set, group: passageId!, condition, signals: signals!, confidence, correct, hits };
+  const blocks = evidence.map((block) => ({
+    signals: block.signals!,
+    correct:
+      condition === "answerable" && block.id === passageId && containsAnswer(block.text, answers),
+  }));
+  const shared = { set, group: passageId!, condition, signals: signals!, confidence };
+  return { ...shared, correct, blocks, hits };
+}
+
+/**
+ * Asks the questions about documents of a folder in the form with texts
+ * (benchmarks/document-questions), each genre in an index of its own. An answer is right if it is
+ * inside an accepted one or has it inside, a block if it has the evidence.
+ */
+export async function askedOfDocuments(folder: string, of: string): Promise<Asked[]> {
+  const lines = (await readFile(join(folder, "questions.jsonl"), "utf8")).trim().split("\n");
+  const questions = lines.map((line): Question & { readonly file: string } => JSON.parse(line));
+  const all: Asked[] = [];
+  await using model = await ReAtt.load(of);
+  const progress = startProgress("questions about documents", questions.length);
+  for (const genre of new Set(questions.map((question) => question.genre))) {
+    const directory = await mkdtemp(join(tmpdir(), "calibrate-"));
+    await using index = await model.openOrIndex(join(folder, "documents", genre), { directory });
+    for (const question of questions.filter((own) => own.genre === genre)) {
+      const reply = await model.answer(question.question, index, { minimumConfidence: 0 });
+      all.push(askedOfDocument(question, reply));
+      progress.update(all.length);
+    }
+    await rm(directory, { recursive: true });
+  }
+  progress.stop();
+  return all;
+}
+
+function askedOfDocument(
+  { kind, file, answers, evidence }: Question & { readonly file: string },
+  reply: Reply<Hit>,
+): Asked {
+  const blocks = reply.evidence.map(({ text, signals }) => ({
+    signals: signals!,
+    correct: kind !== "none" && evidence.some((own) => hasEvidence(text, own)),
+  }));
+  return {
+    ...{ set: "documents", group: file, blocks, hits: [] },
+    condition: kind === "none" ? "near passages" : "answerable",
+    signals: reply.signals!,
+    confidence: reply.confidence,
+    correct: kind === "yesno" ? false : answers.some((own) => isInside(reply.answer, own)),
+  };
 }
 
 /** What was asked, also by a run that was stopped. The model is loaded if something is left. */

@@ -11,7 +11,9 @@
 import { parseArgs } from "node:util";
 import { formatCalibration } from "../../src/cli/commands/evaluation/calibration-text.ts";
 import {
+  crossValidatedBlocks,
   crossValidatedConfidence,
+  fitBlockCalibration,
   fitCalibration,
   thresholdFor,
 } from "../../src/evaluation/calibration.ts";
@@ -20,12 +22,14 @@ import { fitScoreCalibration } from "../../src/evaluation/score-calibration.ts";
 import type { HybridWeights } from "../../src/model/config.ts";
 import { readConfig } from "../../src/model/config-file.ts";
 import { storeCalibration } from "../../src/model/store-calibration.ts";
-import { type Asked, asked } from "./asked.ts";
+import { type Asked, asked, askedOfDocuments } from "./asked.ts";
 
 const { values } = parseArgs({
   options: {
     model: { type: "string", default: "models/reatt-mini" },
     "held-out": { type: "string", default: "runs/reatt-mini/reading/held-out" },
+    /** Questions about documents in the form with texts (benchmarks/document-questions). */
+    documents: { type: "string", default: "runs/document-questions/dev" },
     /** Where the folder of the calibrated model is written. Default: print only. */
     out: { type: "string" },
     /** Every Nth question. */
@@ -46,11 +50,13 @@ function fit(all: readonly Asked[], { lambda }: HybridWeights) {
     ...{ confidence: confidences[i]!, correct, answerable: condition === "answerable" },
   }));
   const threshold = Math.floor(100 * thresholdFor(rated)) / 100;
-  const found = all.map(({ hits }) =>
-    hits.map(({ lexical: words, dense: similarity, relevant }) => ({
-      ...{ words, similarity, relevant },
-    })),
-  );
+  const found = all
+    .filter(({ hits }) => hits.length > 0)
+    .map(({ hits }) =>
+      hits.map(({ lexical: words, dense: similarity, relevant }) => ({
+        ...{ words, similarity, relevant },
+      })),
+    );
   return {
     calibration: { ...calibration, threshold },
     scoreCalibration: fitScoreCalibration(found, lambda),
@@ -74,14 +80,57 @@ function abstentions(all: readonly Asked[], { calibration, rated }: ReturnType<t
     .join("");
 }
 
-const all = await asked({
+/** The share of the right first blocks below the threshold of blocks. */
+const LOST_BLOCKS = 0.05;
+
+/** What a block says of itself, fitted on all that were shown; the threshold is that of the first. */
+function fitBlocks(all: readonly Asked[]) {
+  const outcomes = all.flatMap(({ blocks }) => blocks);
+  const groups = all.flatMap(({ set, group, blocks }) => blocks.map(() => `${set} ${group}`));
+  const scores = crossValidatedBlocks(outcomes, groups);
+  let at = 0;
+  const first = all.flatMap(({ set, condition, blocks }) => {
+    const start = at;
+    at += blocks.length;
+    const own = blocks.map(({ correct }, i) => ({ confidence: scores[start + i]!, correct }));
+    const best = own.sort((a, b) => b.confidence - a.confidence)[0];
+    return best ? [{ ...best, set, condition }] : [];
+  });
+  const threshold = Math.floor(100 * thresholdFor(first, LOST_BLOCKS)) / 100;
+  return { blockCalibration: { ...fitBlockCalibration(outcomes), threshold }, first };
+}
+
+function blockReport({
+  blockCalibration: { threshold },
+  first,
+}: ReturnType<typeof fitBlocks>): string {
+  const nameOf = ({ set, condition }: (typeof first)[number]): string => `${set}, ${condition}`;
+  const lines = [...new Set(first.map(nameOf))].map((name) => {
+    const own = first.filter((block) => nameOf(block) === name);
+    const right = own.filter(({ correct }) => correct).length;
+    const none = own.filter(({ confidence }) => confidence < threshold!).length;
+    const ece = (100 * calibrationReport(own).ece).toFixed(1);
+    return `${name}: ${right} of ${own.length} first blocks answer, ${none} are not shown, ECE ${ece}\n`;
+  });
+  return `Blocks, threshold ${threshold}:\n${lines.join("")}`;
+}
+
+const ofArticles = await asked({
   ...{ model: values.model, heldOut: values["held-out"], work: values.work },
   ...{ sets: SETS, every: Number(values.every) },
 });
+const all = [...ofArticles, ...(await askedOfDocuments(values.documents, values.model))];
 const config = await readConfig(values.model);
 const fitted = fit(all, config.hybrid!);
+const ofBlocks = fitBlocks(all);
 process.stdout.write(`${formatCalibration(fitted)}\n${abstentions(all, fitted)}`);
+process.stdout.write(blockReport(ofBlocks));
 if (values.out !== undefined) {
   const { calibration, scoreCalibration } = fitted;
-  await storeCalibration(values.model, { calibration, scoreCalibration }, values.out);
+  const { blockCalibration } = ofBlocks;
+  await storeCalibration(
+    values.model,
+    { calibration, blockCalibration, scoreCalibration },
+    values.out,
+  );
 }

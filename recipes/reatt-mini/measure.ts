@@ -20,7 +20,7 @@ import { exactMatch, f1 } from "../../src/evaluation/answers.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
 import { mean } from "../../src/math/mean.ts";
 import { hitLists } from "../../src/reatt/retrieving.ts";
-import { type Evidence, type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
+import { type Hit, ReAtt, type ReadPassage, type Reply } from "../../src/reatt.ts";
 import type { HybridOptions } from "../../src/retrieval/hybrid.ts";
 import { openLexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
@@ -62,7 +62,7 @@ export interface Answered {
   readonly answer: Readonly<Record<(typeof READINGS)[number], string>>;
   /** Of the answer from three passages that were found, as `answer` reads. */
   readonly confidence: number;
-  readonly passages: readonly Evidence<Hit>[];
+  readonly passages: readonly ReadPassage<Hit>[];
 }
 
 const percent = (share: number): number => Number((100 * share).toFixed(1));

@@ -4,8 +4,8 @@ import { mean } from "../math/mean.ts";
 import type { AnswerSignals } from "../model/answer-calibration.ts";
 import type { PassageInput } from "../text/passage.ts";
 import type { Span } from "../text/span.ts";
-import { termsOf } from "../text/terms.ts";
 import type { Generated } from "./generate.ts";
+import { missingSpecifics, unmatchedShare } from "./support.ts";
 
 /** A passage that was read, with the span of the answer in it. */
 interface ReadPassage extends Pick<PassageInput, "title" | "text"> {
@@ -42,6 +42,7 @@ export function answerSignals(
     ...(match && matchSignals(match, passages)),
     unmatched: unmatchedShare(question, passages),
     emptiness,
+    missing: missingSpecifics(question, passages),
   };
 }
 
@@ -56,12 +57,4 @@ function matchSignals(
   if (next && next.text !== text) others.push(next.similarity);
   const second = Math.max(...others);
   return { similarity, lead: Number.isFinite(second) ? similarity - second : undefined };
-}
-
-/** The share of the terms of a question that stand in no passage; 0 for one without terms. */
-function unmatchedShare(question: string, passages: readonly ReadPassage[]): number {
-  const terms = new Set(termsOf(question));
-  if (terms.size === 0) return 0;
-  const read = new Set(passages.flatMap(({ title = "", text }) => termsOf(`${title} ${text}`)));
-  return [...terms].filter((term) => !read.has(term)).length / terms.size;
 }

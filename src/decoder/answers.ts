@@ -22,6 +22,7 @@ import type { TokenPlace } from "../text/tokens/token-places.ts";
 import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import { trimQuotation } from "../text/trim-quotation.ts";
 import { answerSignals, type Match } from "./answer-signals.ts";
+import { type Evidence, evidenceOf, type WeightedPassage, type WeightedToken } from "./evidence.ts";
 import { logPriorsOf, type MarginalInput, type MarginalReading, readMarginal } from "./marginal.ts";
 import type { PlaceCache } from "./place-cache.ts";
 import { bestPlace, type Place } from "./quotation.ts";
@@ -71,7 +72,7 @@ export interface ToRead<P extends PassageInput> {
 }
 
 /** A passage with what reading says of it, and all properties that it was given with. */
-export type Evidence<P extends PassageInput> = P & {
+export type ReadPassage<P extends PassageInput> = P & {
   /**
    * The target attention on this passage (ReAtt, section 3.2); the shares of those that were read
    * sum to 1, and that of a passage that was not read is 0. From the reader `marginal`:
@@ -93,7 +94,10 @@ export type Evidence<P extends PassageInput> = P & {
 };
 
 export interface Reply<P extends PassageInput> {
-  /** Empty when `abstained`. A quotation is the characters of its passage. */
+  /**
+   * Empty if it is not probable enough; there can be evidence without it. A quotation is the
+   * characters of its passage.
+   */
   readonly answer: string;
   /** Without the start token; with `</s>` if the model generated it. */
   readonly tokenIds: readonly number[];
@@ -110,17 +114,25 @@ export interface Reply<P extends PassageInput> {
    * from the reader `marginal`.
    */
   readonly signals?: AnswerSignals | undefined;
-  /** Where the answer stands; undefined if it stands in no passage, or the model abstained. */
+  /** Where the answer stands; undefined if it stands in no passage, or there is no answer. */
   readonly source?: Source | undefined;
+  /**
+   * The blocks that most probably answer the question, at most three, best first: what a person
+   * reads to find or to check the answer. None if no block is probable enough.
+   */
+  readonly evidence: readonly Evidence[];
   /** Why a question of a batch could not be answered, such as its length; absent otherwise. */
   readonly error?: InputError | undefined;
-  /** Whether there is no answer, none that can be read, or none that is probable enough. */
+  /**
+   * Whether there is neither an answer nor evidence. Of a model without a calibration of blocks:
+   * whether there is no answer that can be read and is probable enough.
+   */
   readonly abstained: boolean;
   /**
    * Of `answer`, the best passages: `topK`, of which the first `readTopK` were read. Of `read`, the
    * passages in the order in which they were given.
    */
-  readonly passages: readonly Evidence<P>[];
+  readonly passages: readonly ReadPassage<P>[];
   /** Milliseconds: the time of the batch divided by its number of questions. */
   readonly times: { readonly retrieve: number; readonly read: number };
 }
@@ -184,7 +196,11 @@ export async function answerFromPassages<P extends PassageInput>(
     const written = answerOf(model, readings[i]!, inputs[i]!, passages[i]!, options);
     const match = found[i]!.match ?? (await matchOf(model, question, passages[i]!, options));
     const signals = answerSignals(question.text, readings[i]!, written.passages, match);
-    const reply = fusionReply(model, readings[i]!, written, signals, options);
+    const about = { ...signals, question: question.text, emptiness: readings[i]!.emptiness };
+    const { blockCalibration } = model.config;
+    const read = weightedPassages(inputs[i]!, readings[i]!.tokenAttention, written.passages);
+    const evidence = evidenceOf(read, about, blockCalibration, options.linkOf);
+    const reply = fusionReply(model, readings[i]!, { ...written, evidence }, signals, options);
     if (!streams && reply.answer !== "") options.onText?.(reply.answer, i);
     replies.push(reply);
   }
@@ -246,7 +262,12 @@ async function readEach<P extends PassageInput>(
   const readings = await readMarginal(model, inputs, readingOptions(model, options));
   return readings.map((reading, i) => {
     const written = answerOf(model, reading, inputs[i]!, passages[i]!, options);
-    const reply = marginalReply(reading, written, options);
+    const attention = inputs[i]!.passages.map(({ length }) => new Float32Array(length));
+    for (const { passage, first, end } of reading.places)
+      attention[passage]!.fill(reading.posteriors[passage]! / (end - first), first, end);
+    const read = weightedPassages(inputs[i]!, attention, written.passages);
+    const evidence = evidenceOf(read, undefined, undefined, options.linkOf);
+    const reply = marginalReply(reading, { ...written, evidence }, options);
     if (reply.answer !== "") options.onText?.(reply.answer, i);
     return reply;
   });
@@ -327,21 +348,25 @@ export const abstention = <P extends PassageInput>(): UntimedReply<P> => ({
   tokenIds: [],
   confidence: 0,
   abstained: true,
+  evidence: [],
   passages: [],
 });
 
 function fusionReply<P extends PassageInput>(
   model: AnsweringModel,
   { tokenIds, logProbabilities }: Reading,
-  written: Written<P>,
+  written: Answered<P>,
   signals: AnswerSignals,
   options: ResolvedReadOptions,
 ): UntimedReply<P> {
-  const { calibration } = model.config;
+  const { calibration, blockCalibration } = model.config;
   const confidence = calibration
     ? calibratedConfidence(calibration, signals)
     : Math.exp(mean(logProbabilities));
-  return toReply({ tokenIds, confidence, signals }, written, thresholdOf(model, options));
+  const least = thresholdOf(model, options);
+  const leastOfBlocks = options.minimumConfidence ?? blockCalibration?.threshold ?? 0;
+  const threshold = blockCalibration && leastOfBlocks;
+  return toReply({ tokenIds, confidence, signals }, written, least, threshold);
 }
 
 const thresholdOf = (
@@ -352,7 +377,7 @@ const thresholdOf = (
 /** A calibration and its threshold were fitted to the reader `fusion`: they do not count here. */
 function marginalReply<P extends PassageInput>(
   { tokenIds, logProbability }: MarginalReading,
-  written: Written<P>,
+  written: Answered<P>,
   { minimumConfidence = 0 }: ResolvedReadOptions,
 ): UntimedReply<P> {
   return toReply({ tokenIds, confidence: Math.exp(logProbability) }, written, minimumConfidence);
@@ -363,7 +388,28 @@ interface Written<P extends PassageInput> {
   readonly source: Source | undefined;
   /** Empty if the decoder wrote nothing that can be read. */
   readonly text: string;
-  readonly passages: readonly Evidence<P>[];
+  readonly passages: readonly ReadPassage<P>[];
+}
+
+interface Answered<P extends PassageInput> extends Written<P> {
+  readonly evidence: readonly Evidence[];
+}
+
+/** The passages that were read, with the attention on each token of their texts. */
+function weightedPassages(
+  { windows, quotable }: PlacedInput,
+  attention: readonly Float32Array[],
+  passages: readonly ReadPassage<PassageInput>[],
+): WeightedPassage[] {
+  const tokens = passages.map((): WeightedToken[] => []);
+  for (const [i, { owner, start: offset }] of windows.entries())
+    for (const [position, place] of quotable[i]!.entries())
+      if (place?.field === "text" && owner < passages.length) {
+        const { start, end } = place.span;
+        const weight = attention[i]![position]!;
+        tokens[owner]!.push({ start: offset + start, end: offset + end, weight });
+      }
+  return passages.map((passage, i) => ({ passage, tokens: tokens[i]!, span: passage.span }));
 }
 
 /** The attention on passages is that of a reading, or of the marginal reader its posteriors. */
@@ -439,24 +485,45 @@ const spanIn = (tokenizer: Tokenizer, written: string, { text }: PassageInput): 
 
 /** The place of the answer in the passage of greatest attention that contains it. */
 function quotedFrom<P extends PassageInput>(
-  evidence: readonly Evidence<P>[],
-): { readonly passage: Evidence<P>; readonly place: FieldSpan } | undefined {
+  evidence: readonly ReadPassage<P>[],
+): { readonly passage: ReadPassage<P>; readonly place: FieldSpan } | undefined {
   const quoted = evidence.filter(({ span }) => span);
   if (quoted.length === 0) return undefined;
   const passage = quoted.reduce((a, b) => (b.attention > a.attention ? b : a));
   return { passage, place: { field: "text", span: passage.span! } };
 }
 
+/**
+ * Leaves out what is not probable enough.
+ *
+ * @param leastOfBlocks undefined if blocks have no probability: they then stay with the answer
+ */
 function toReply<P extends PassageInput>(
   shared: Pick<Reply<P>, "tokenIds" | "confidence" | "signals">,
-  { text, passages, source }: Written<P>,
-  minimumConfidence: number,
+  { text, passages, source, evidence }: Answered<P>,
+  least: number,
+  leastOfBlocks?: number,
 ): UntimedReply<P> {
   const confidence = text === "" ? 0 : shared.confidence;
-  if (text !== "" && confidence >= minimumConfidence)
-    return { ...shared, answer: text, abstained: false, ...(source && { source }), passages };
-  const withoutSpans = passages.map((passage) => ({ ...passage, span: undefined }));
-  return { ...shared, confidence, answer: "", abstained: true, passages: withoutSpans };
+  const isProbable = text !== "" && confidence >= least;
+  const hasEvidence =
+    leastOfBlocks === undefined ? isProbable : (evidence[0]?.score ?? 0) >= leastOfBlocks;
+  const abstained = !hasEvidence;
+  const shown = hasEvidence ? evidence : [];
+  if (isProbable && !abstained)
+    return {
+      ...shared,
+      answer: text,
+      abstained,
+      ...(source && { source }),
+      evidence: shown,
+      passages,
+    };
+  return {
+    ...{ ...shared, confidence, answer: "", abstained },
+    evidence: shown.map(({ span: _, ...block }) => block),
+    passages: passages.map((passage) => ({ ...passage, span: undefined })),
+  };
 }
 
 /**

@@ -37,6 +37,8 @@ export interface ReadingOptions extends Pick<GenerateOptions, "maxTokens" | "sig
 export interface Reading extends Generated {
   /** The target attention of each passage (target-attention.ts); the shares sum to 1. */
   readonly attention: readonly number[];
+  /** The same for each token of each passage, without those of the question. */
+  readonly tokenAttention: readonly Float32Array[];
   /** Where the tokens stand in the passages; none if they do not. */
   readonly places: readonly Place[];
 }
@@ -134,7 +136,7 @@ export async function generateFused(
   const [, size] = fused.bias.shape as [number, number];
   return answers.map((answer, i) => ({
     ...answer,
-    attention: segmentSums(targetAttention!.subarray(i * size), fused.lengths[i]!),
+    ...attentionOf(targetAttention!.subarray(i * size), inputs[i]!),
     places: quotations[i]!.places(),
   }));
 }
@@ -219,14 +221,21 @@ export function decoderSteps(
   };
 }
 
-/** Sums of consecutive segments of `values`, which have these lengths. */
-function segmentSums(values: Float32Array, lengths: readonly number[]): number[] {
+/** The target attention of a question, which has its tokens before those of each passage. */
+function attentionOf(
+  values: Float32Array,
+  { question, passages }: ReadingInput,
+): Pick<Reading, "attention" | "tokenAttention"> {
   let end = 0;
-  return lengths.map((length) => {
+  const parts = passages.map(({ length }) => {
     const start = end;
-    end += length;
-    return values.subarray(start, end).reduce((sum, value) => sum + value, 0);
+    end += question.length + length;
+    return values.subarray(start, end);
   });
+  return {
+    attention: parts.map((part) => part.reduce((sum, value) => sum + value, 0)),
+    tokenAttention: parts.map((part) => part.slice(question.length)),
+  };
 }
 
 /** The distinct sequences of `lists`, and for each list the positions of its sequences in them. */

@@ -6,18 +6,14 @@ import { sentences } from "../text/sentences.ts";
 import type { Span } from "../text/span.ts";
 import type { FieldSpan } from "../text/tokens/prompts.ts";
 
-/** Where an answer stands. */
-export interface Source {
+/** A passage, and where it stands in its document. */
+export interface PlaceOfPassage {
   /** The id of the passage. */
   readonly id: string;
   /** The title of the passage. */
   readonly title: string;
   /** The id of the document that the passage is a part of. */
   readonly document?: string | undefined;
-  /** The sentence of the passage with the answer, or the title if the answer stands there. */
-  readonly sentence: string;
-  /** Where `sentence` has the answer: `sentence.slice(span.start, span.end)`. */
-  readonly span: Span;
   /** The page of a document with pages. */
   readonly page?: number | undefined;
   /** The lines of the file that the passage has, such as `10-14`. */
@@ -26,28 +22,43 @@ export interface Source {
   readonly link?: string | undefined;
 }
 
-/**
- * Describes the place of an answer.
- *
- * @param linkOf default: the address of a field `url` alone
- */
-export function sourceOf(
-  { id, title = "", text, document, metadata }: PassageInput,
-  { field, span }: FieldSpan,
+/** Where an answer stands. */
+export interface Source extends PlaceOfPassage {
+  /** The sentence of the passage with the answer, or the title if the answer stands there. */
+  readonly sentence: string;
+  /** Where `sentence` has the answer: `sentence.slice(span.start, span.end)`. */
+  readonly span: Span;
+}
+
+/** @param linkOf default: the address of a field `url` alone */
+export function placeOfPassage(
+  { id, title = "", document, metadata }: PassageInput,
   linkOf: LinkOf = linkOfUrl,
-): Source {
+): PlaceOfPassage {
   const { _page: page, _lines: lines } = metadata ?? {};
   const link = linkOf({ id, document, metadata });
-  const around = field === "title" ? { start: 0, end: title.length } : sentenceAround(text, span);
   return {
     id,
     title,
     ...(document !== undefined && { document }),
-    sentence: (field === "title" ? title : text).slice(around.start, around.end),
-    span: { start: span.start - around.start, end: span.end - around.start },
     ...(typeof page === "number" && { page }),
     ...(typeof lines === "string" && { lines }),
     ...(link !== undefined && { link }),
+  };
+}
+
+/** Describes the place of an answer. */
+export function sourceOf(
+  passage: PassageInput,
+  { field, span }: FieldSpan,
+  linkOf: LinkOf | undefined,
+): Source {
+  const { title = "", text } = passage;
+  const around = field === "title" ? { start: 0, end: title.length } : sentenceAround(text, span);
+  return {
+    ...placeOfPassage(passage, linkOf),
+    sentence: (field === "title" ? title : text).slice(around.start, around.end),
+    span: { start: span.start - around.start, end: span.end - around.start },
   };
 }
 

@@ -15,12 +15,19 @@ import {
   type AnswerCalibration,
   type AnswerSignals,
   AnswerSignalsFile,
-  type CalibratedSignal,
-  calibratedConfidence,
   SIGNAL_NAMES,
-  type SignalName,
-  standardised,
 } from "../model/answer-calibration.ts";
+import {
+  BLOCK_SIGNAL_NAMES,
+  type BlockCalibration,
+  type BlockSignals,
+} from "../model/block-calibration.ts";
+import {
+  type CalibratedSignal,
+  probabilityOf,
+  type SignalCalibration,
+  standardised,
+} from "../model/signal-calibration.ts";
 import { checkTexts } from "../options/arguments.ts";
 import { checkData } from "../options/data.ts";
 import { flag } from "../options/option.ts";
@@ -79,7 +86,48 @@ const FOLDS = 10;
  */
 export function fitCalibration(outcomes: readonly AnswerOutcome[]): AnswerCalibration {
   checkOutcomes(outcomes);
-  return fit(outcomes);
+  return fit(outcomes, SIGNAL_NAMES);
+}
+
+/** A block that was shown, and whether it answers the question. */
+export interface BlockOutcome {
+  /** `signals` of the block in `reply.evidence`. */
+  readonly signals: BlockSignals;
+  readonly correct: boolean;
+}
+
+/**
+ * Fits a logistic model of the probability that a block answers, as `fitCalibration` does that of
+ * answers.
+ *
+ * @returns a calibration without a threshold
+ * @throws {InputError} with less than 10 blocks that answer or less than 10 that do not.
+ *
+ * @example
+ * ```ts
+ * import { type BlockOutcome, fitBlockCalibration } from "reatt/evaluation";
+ *
+ * // From replies: the signals of each block of reply.evidence, and whether the block answers
+ * const outcomes = Array.from({ length: 100 }, (_, i): BlockOutcome => {
+ *   const attention = -(i % 50) / 10;
+ *   const signals = { attention, lead: 0, words: 3, unmatched: 0.2, missing: 0, emptiness: -4 };
+ *   return { signals, correct: i % 5 < 2 === attention > -3 };
+ * });
+ * console.log(fitBlockCalibration(outcomes).signals.attention.weight > 0); // true
+ * ```
+ */
+export function fitBlockCalibration(outcomes: readonly BlockOutcome[]): BlockCalibration {
+  checkEachKind(outcomes);
+  return fit(outcomes, BLOCK_SIGNAL_NAMES);
+}
+
+/** As `crossValidatedConfidence`, of blocks. */
+export function crossValidatedBlocks(
+  outcomes: readonly BlockOutcome[],
+  groups: readonly string[],
+): number[] {
+  checkEachKind(outcomes);
+  return crossValidated(outcomes, groups, BLOCK_SIGNAL_NAMES);
 }
 
 /**
@@ -110,38 +158,62 @@ export function crossValidatedConfidence(
 ): number[] {
   checkOutcomes(outcomes);
   checkTexts(groups, "groups", outcomes.length);
+  return crossValidated(outcomes, groups, SIGNAL_NAMES);
+}
+
+/** What a calibration is fitted on. */
+interface Outcome<Name extends string> {
+  readonly signals: Readonly<Partial<Record<Name, number | undefined>>>;
+  readonly correct: boolean;
+}
+
+function crossValidated<Name extends string>(
+  outcomes: readonly Outcome<Name>[],
+  groups: readonly string[],
+  signalNames: readonly Name[],
+): number[] {
   const names = createRandom("calibration folds").shuffle([...new Set(groups)].sort());
   const foldOfGroup = new Map(names.map((name, i) => [name, i % FOLDS]));
   const folds = groups.map((name) => foldOfGroup.get(name)!);
   const calibrations = Array.from({ length: FOLDS }, (_, fold) =>
-    folds.includes(fold) ? fit(outcomes.filter((_, i) => folds[i] !== fold)) : undefined,
+    folds.includes(fold)
+      ? fit(
+          outcomes.filter((_, i) => folds[i] !== fold),
+          signalNames,
+        )
+      : undefined,
   );
-  return outcomes.map(({ signals }, i) => calibratedConfidence(calibrations[folds[i]!]!, signals));
+  return outcomes.map(({ signals }, i) =>
+    probabilityOf(calibrations[folds[i]!]!, signalNames, signals),
+  );
 }
 
-function fit(outcomes: readonly AnswerOutcome[]): AnswerCalibration {
-  const scales = SIGNAL_NAMES.map((name) => scaleOf(name, outcomes));
+function fit<Name extends string>(
+  outcomes: readonly Outcome<Name>[],
+  names: readonly Name[],
+): SignalCalibration<Name> {
+  const scales = names.map((name) => scaleOf(name, outcomes));
   const rows = outcomes.map(({ signals }) => {
-    const z = SIGNAL_NAMES.map((name, j) => standardised(signals[name], scales[j]!));
+    const z = names.map((name, j) => standardised(signals[name], scales[j]!));
     return [1, ...z, ...z.map((value) => value ** 2)];
   });
   const labels = outcomes.map(({ correct }) => correct);
   const penalties = rows[0]!.map((_, column) => (column === 0 ? 0 : PENALTY));
   const [intercept, ...terms] = fitLogistic(rows, labels, penalties);
-  const count = SIGNAL_NAMES.length;
+  const count = names.length;
   const signals = Object.fromEntries(
-    SIGNAL_NAMES.map((name, j) => [
+    names.map((name, j) => [
       name,
       { weight: terms[j]!, curvature: terms[count + j]!, ...scales[j]! },
     ]),
-  ) as Record<SignalName, CalibratedSignal>;
+  ) as Record<Name, CalibratedSignal>;
   return { intercept: intercept!, signals };
 }
 
 /** The mean of a signal and its deviation; 0 and 1 if no answer has it. */
-function scaleOf(
-  name: SignalName,
-  outcomes: readonly AnswerOutcome[],
+function scaleOf<Name extends string>(
+  name: Name,
+  outcomes: readonly Outcome<Name>[],
 ): Pick<CalibratedSignal, "mean" | "deviation"> {
   const values = outcomes.flatMap(({ signals }) => signals[name] ?? []);
   if (values.length === 0) return { mean: 0, deviation: 1 };
@@ -177,6 +249,10 @@ const outcomeList = z.array(
 /** @throws {InputError} unless there are enough right and wrong answers */
 function checkOutcomes(outcomes: readonly AnswerOutcome[]): void {
   checkData(outcomeList, outcomes, { where: "outcomes", remedy: "take them from replies" });
+  checkEachKind(outcomes);
+}
+
+function checkEachKind(outcomes: readonly { readonly correct: boolean }[]): void {
   const right = outcomes.filter(({ correct }) => correct).length;
   const wrong = outcomes.length - right;
   if (Math.min(right, wrong) >= MIN_OF_EACH_KIND) return;

@@ -9,7 +9,9 @@ export { type FittedCalibrations, storeCalibration } from "../model/store-calibr
 export { exactMatch, f1 } from "./answers.ts";
 export {
   type AnswerOutcome,
+  type BlockOutcome,
   crossValidatedConfidence,
+  fitBlockCalibration,
   fitCalibration,
   thresholdFor,
 } from "./calibration.ts";

@@ -5,7 +5,7 @@
  * section 4.4.1, with the L2 penalty of section 18.4.
  */
 
-import { logistic } from "../model/answer-calibration.ts";
+import { logistic } from "../model/signal-calibration.ts";
 
 /** A row of values for each observation. */
 type Rows = readonly ArrayLike<number>[];

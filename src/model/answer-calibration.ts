@@ -8,7 +8,7 @@
 
 import { z } from "zod";
 import { checkData } from "../options/data.ts";
-import { number } from "../options/option.ts";
+import { calibrationFile, probabilityOf, type SignalCalibration } from "./signal-calibration.ts";
 
 /** What the calibrated confidence of an answer is computed from. */
 export interface AnswerSignals {
@@ -39,6 +39,8 @@ export interface AnswerSignals {
    * gives to `</s>` as the first token. From -20 to 20.
    */
   readonly emptiness?: number | undefined;
+  /** How many numbers, codes and names of the question no passage that was read has, at most 2. */
+  readonly missing?: number | undefined;
 }
 
 export type SignalName = keyof AnswerSignals;
@@ -53,43 +55,15 @@ export const SIGNAL_NAMES = [
   "lead",
   "unmatched",
   "emptiness",
+  "missing",
 ] as const satisfies readonly SignalName[];
 
-/** How a signal counts. */
-export interface CalibratedSignal {
-  /** The change of the log odds for one standard deviation of the signal. */
-  readonly weight: number;
-  /** What is added for its square: below 0, a high signal says less than a low one. */
-  readonly curvature: number;
-  /** Of the answers that the calibration was fitted on. */
-  readonly mean: number;
-  /** The standard deviation of the signal where the calibration was fitted. */
-  readonly deviation: number;
-}
-
 /**
- * A logistic model. With the signals x of an answer, in standard deviations and at most 3 of them
- * from the mean:
- *
- *     z_j = min(3, max(-3, (x_j - mean_j) / deviation_j))
- *     P(right) = 1 / (1 + exp(-(intercept + sum_j weight_j * z_j + curvature_j * z_j^2)))
- *
- * The squares let a passage be similar enough: below that, the similarity decides, and above it
- * the other signals do.
- *
- * A signal that an answer does not have counts as its mean.
+ * The probability that an answer is right. The squares let a passage be similar enough: below that,
+ * the similarity decides, and above it the other signals do. `answer` and `read` give no answer
+ * below the threshold, unless `minimumConfidence` is given.
  */
-export interface AnswerCalibration {
-  /** The log-odds of an answer whose signals are all at their means. */
-  readonly intercept: number;
-  /** What each signal adds. */
-  readonly signals: Readonly<Record<SignalName, CalibratedSignal>>;
-  /** `answer` and `read` abstain below it, unless `minimumConfidence` is given. From 0 to 1. */
-  readonly threshold?: number | undefined;
-}
-
-/** Signals beyond it say no more: they are outside of what the calibration was fitted on. */
-const MAX_DEVIATIONS = 3;
+export type AnswerCalibration = SignalCalibration<SignalName>;
 
 const value = z.number("a number");
 
@@ -105,51 +79,18 @@ export const AnswerSignalsFile = z.strictObject(
     lead: value.optional(),
     unmatched: value.optional(),
     emptiness: value.optional(),
+    missing: value.optional(),
   },
   `{ ${SIGNAL_NAMES.join(", ")} }`,
 );
 
-const term = z.strictObject(
-  { weight: value, curvature: value, mean: value, deviation: number({ above: 0 }) },
-  "{ weight, curvature, mean, deviation }",
-);
-
 /** `calibration` of `config.json`; of a T5, `answer_calibration`. */
-export const AnswerCalibrationFile = z.strictObject(
-  {
-    intercept: value,
-    signals: z.strictObject(
-      {
-        likelihood: term,
-        margin: term,
-        attention: term,
-        length: term,
-        quoted: term,
-        similarity: term,
-        lead: term,
-        unmatched: term,
-        emptiness: term,
-      },
-      `{ ${SIGNAL_NAMES.join(", ")} }: fit the calibration again, with reatt evaluate calibrate`,
-    ),
-    threshold: number({ from: 0, to: 1 }).optional(),
-  },
-  "{ intercept, signals }",
-);
+export const AnswerCalibrationFile = calibrationFile(SIGNAL_NAMES);
 
 /** @throws {InputError} unless `given` is a calibration */
 export function checkCalibration(calibration: unknown): void {
   const remedy = "take it from fitCalibration";
   checkData(AnswerCalibrationFile, calibration, { where: "calibration", remedy });
-}
-
-/** A signal in standard deviations from the mean, at most 3; 0 for one that is missing. */
-export function standardised(
-  signal: number | undefined,
-  { mean, deviation }: Pick<CalibratedSignal, "mean" | "deviation">,
-): number {
-  if (signal === undefined) return 0;
-  return Math.min(MAX_DEVIATIONS, Math.max(-MAX_DEVIATIONS, (signal - mean) / deviation));
 }
 
 /**
@@ -175,14 +116,5 @@ export function calibratedConfidence(
 ): number {
   checkCalibration(calibration);
   checkData(AnswerSignalsFile, signals, { where: "signals", remedy: "take them from a reply" });
-  return logistic(
-    SIGNAL_NAMES.reduce((sum, name) => {
-      const counts = calibration.signals[name];
-      const z = standardised(signals[name], counts);
-      return sum + counts.weight * z + counts.curvature * z ** 2;
-    }, calibration.intercept),
-  );
+  return probabilityOf(calibration, SIGNAL_NAMES, signals);
 }
-
-/** 1 / (1 + exp(-x)) */
-export const logistic = (x: number): number => 1 / (1 + Math.exp(-x));

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { AnswerCalibrationFile } from "./answer-calibration.ts";
+import { BlockCalibrationFile } from "./block-calibration.ts";
 import type { HeadSizes } from "./parameters.ts";
 import { ScoreCalibrationFile } from "./score-calibration.ts";
 import {
@@ -159,6 +160,8 @@ export const ModelSchema = z.strictObject({
     .optional(),
   /** The calibration that was fitted for these weights, if any. */
   calibration: AnswerCalibrationFile.optional(),
+  /** What makes probabilities of blocks, if it was fitted for these weights. */
+  blockCalibration: BlockCalibrationFile.optional(),
   /** What makes probabilities of the scores of passages, if it was fitted. */
   scoreCalibration: ScoreCalibrationFile.optional(),
   /** The pruning layer that was trained on keys of these weights, if any. */

@@ -8,7 +8,7 @@
 
 import { z } from "zod";
 import { number } from "../options/option.ts";
-import { logistic } from "./answer-calibration.ts";
+import { logistic } from "./signal-calibration.ts";
 
 /**
  * The probability of a passage with the score s, where the best passage of the same search has the

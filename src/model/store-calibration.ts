@@ -4,32 +4,36 @@ import { z } from "zod";
 import { checkPath } from "../options/arguments.ts";
 import { checkData } from "../options/data.ts";
 import { type AnswerCalibration, AnswerCalibrationFile } from "./answer-calibration.ts";
+import { type BlockCalibration, BlockCalibrationFile } from "./block-calibration.ts";
 import { type ScoreCalibration, ScoreCalibrationFile } from "./score-calibration.ts";
 import { storeInConfig } from "./store-config.ts";
 
-const EXPECTED = "{ calibration, scoreCalibration }, or one of the two";
+const EXPECTED = "one or more of { calibration, blockCalibration, scoreCalibration }";
 const fittedFile = z
   .strictObject(
     {
       calibration: AnswerCalibrationFile.optional(),
+      blockCalibration: BlockCalibrationFile.optional(),
       scoreCalibration: ScoreCalibrationFile.optional(),
     },
     EXPECTED,
   )
   .refine((given) => Object.values(given).some((own) => own !== undefined), EXPECTED);
 
-/** What `storeCalibration` stores: one of the two, or both. */
+/** What `storeCalibration` stores: at least one. */
 export interface FittedCalibrations {
   /** That of answers, from `fitCalibration`. Default: the one that the model has. */
   readonly calibration?: AnswerCalibration;
+  /** That of blocks, from `fitBlockCalibration`. Default: as above. */
+  readonly blockCalibration?: BlockCalibration;
   /** That of the scores of passages, from `fitScoreCalibration`. Default: as above. */
   readonly scoreCalibration?: ScoreCalibration;
 }
 
 /**
- * Writes calibrations to `config.json`, in one step: that of answers, which training and adaptation
- * keep if they leave all weights as they are that reading uses, and that of the scores of passages,
- * which they keep. One that is left out stays as it is.
+ * Writes calibrations to `config.json`, in one step: those of answers and of blocks, which training
+ * and adaptation keep if they leave all weights as they are that reading uses, and that of the
+ * scores of passages, which they keep. One that is left out stays as it is.
  *
  * @param folder the folder of the model
  * @param out a folder for a copy of the model: all files are copied, `config.json` last, so that a
@@ -49,7 +53,7 @@ export interface FittedCalibrations {
  * const signals = {
  *   likelihood: { weight: 1, curvature: 0, mean: -0.5, deviation: 0.4 },
  *   margin: none, attention: none, length: none, quoted: none,
- *   similarity: none, lead: none, unmatched: none, emptiness: none,
+ *   similarity: none, lead: none, unmatched: none, emptiness: none, missing: none,
  * };
  * const calibration = { intercept: 0, signals, threshold: 0.1 };
  * await storeCalibration("models/reatt-mini", { calibration }, out);
@@ -64,12 +68,8 @@ export async function storeCalibration(
   checkPath(out, "out");
   checkData(fittedFile, fitted, {
     where: "fitted",
-    remedy: "take them from fitCalibration and fitScoreCalibration",
+    remedy: "take them from fitCalibration, fitBlockCalibration and fitScoreCalibration",
   });
-  const { calibration, scoreCalibration } = fitted;
-  await storeInConfig(
-    folder,
-    { ...(calibration && { calibration }), ...(scoreCalibration && { scoreCalibration }) },
-    out,
-  );
+  const given = Object.entries(fitted).filter(([, own]) => own !== undefined);
+  await storeInConfig(folder, Object.fromEntries(given), out);
 }

@@ -17,7 +17,7 @@ import { copyModelFiles } from "./model-folder.ts";
  */
 export async function storeInConfig(
   folder: string,
-  fitted: Pick<ModelConfig, "calibration" | "scoreCalibration" | "pruning">,
+  fitted: Pick<ModelConfig, "calibration" | "blockCalibration" | "scoreCalibration" | "pruning">,
   out: string,
 ): Promise<void> {
   const config = await readConfig(folder);

@@ -12,6 +12,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { AnswerCalibrationFile } from "./answer-calibration.ts";
+import { BlockCalibrationFile } from "./block-calibration.ts";
 import { type ModelConfig, ModelSchema, POOLINGS, SIMILARITIES, textLayers } from "./config.ts";
 import { firstT5Stack, parameterTable } from "./parameter-names.ts";
 import { ScoreCalibrationFile } from "./score-calibration.ts";
@@ -57,6 +58,7 @@ export const T5File = z.strictObject({
   answer_extractive: shape.extractive,
   answer_relevance_weight: shape.relevanceWeight,
   answer_calibration: AnswerCalibrationFile.optional(),
+  block_calibration: BlockCalibrationFile.optional(),
   score_calibration: ScoreCalibrationFile.optional(),
   token_pruning: TokenPruningFile.optional(),
   // These follow from the keys above and must not contradict them.
@@ -114,6 +116,7 @@ const MODEL_KEYS = {
   answer_extractive: "extractive",
   answer_relevance_weight: "relevanceWeight",
   answer_calibration: "calibration",
+  block_calibration: "blockCalibration",
   score_calibration: "scoreCalibration",
   token_pruning: "pruning",
 } as const satisfies Names;

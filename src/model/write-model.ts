@@ -26,7 +26,7 @@ import { namesToStore } from "./weight-names.ts";
  * are: integers of the values of `dtype` would be rounded once more, and the keys of these weights
  * would no longer fit an index of the original model.
  *
- * The calibration of answers is kept if no weight changed that reading uses, the pruning layer if
+ * The calibrations of answers and blocks are kept if no weight changed that reading uses, the pruning layer if
  * no key of a passage changed.
  *
  * @param values returns a weight by its name in the checkpoint
@@ -43,15 +43,15 @@ export async function writeModel(
   await using stored = await openOriginal(original);
   const ofReading = readingNames(config);
   const tensors = new Map<string, TensorToWrite>();
-  let { calibration } = config;
+  let isReadAlike = true;
   const inFile = namesToStore(config);
   for (const [name, shape] of parameterShapes(config)) {
     const own = values(name);
     const integers = await stored?.integers(name);
-    const read = async () => (calibration ? stored?.read(name) : undefined);
+    const read = async () => (isReadAlike ? stored?.read(name) : undefined);
     const before = integers ? dequantise(integers) : await read();
     const isSame = before !== undefined && bytesOf(own).equals(bytesOf(before));
-    if (!isSame && ofReading.has(name)) calibration = undefined;
+    if (!isSame && ofReading.has(name)) isReadAlike = false;
     tensors.set(
       inFile.get(name)!,
       isSame && integers ? asStored(shape, integers) : { shape, values: own },
@@ -61,7 +61,8 @@ export async function writeModel(
   await copyPart(join(original, "spiece.model"), join(folder, "spiece.model"));
   const keeps = config.pruning && stored && (await hasSameKeys(config, values, stored));
   const pruning = keeps ? config.pruning : undefined;
-  await writeConfig(folder, { ...config, calibration, pruning }, original);
+  const ofAnswers = isReadAlike ? {} : { calibration: undefined, blockCalibration: undefined };
+  await writeConfig(folder, { ...config, ...ofAnswers, pruning }, original);
 }
 
 /**

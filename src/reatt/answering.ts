@@ -5,7 +5,7 @@ import {
   type AnsweringOptions,
   abstention,
   answerFromPassages,
-  type Evidence,
+  type ReadPassage,
   type Reply,
   type ResolvedReadOptions,
   type TokenizedQuestion,
@@ -199,8 +199,8 @@ async function repliesOfBatch<P extends PassageInput>(
 /** @param read those of `passages` that were read: the first, and perhaps more */
 const evidenceOf = <P extends PassageInput>(
   passages: readonly P[],
-  read: readonly Evidence<P>[],
-): Evidence<P>[] => passages.map((passage, i) => read[i] ?? { ...passage, attention: 0 });
+  read: readonly ReadPassage<P>[],
+): ReadPassage<P>[] => passages.map((passage, i) => read[i] ?? { ...passage, attention: 0 });
 
 async function answeringModel(model: LoadedModel): Promise<AnsweringModel> {
   const { config, tokenizer, states, places } = model;

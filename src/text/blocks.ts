@@ -57,6 +57,10 @@ function parsed(text: string, field: unknown): TextBlock[] | undefined {
 }
 
 const ITEM = /^\s*(?:[-*+•–◦▪]|\(?(?:\d{1,3}|\p{L})[.)])\s+\S/u;
+
+/** Whether a line begins an item of a list: it has a mark, a number or a letter. */
+export const isItem = (line: string): boolean => ITEM.test(line);
+
 const CHUNK = /\S.*(?:\n(?![^\S\n]*(?:\n|$)).*)*/g;
 
 /**
@@ -82,7 +86,7 @@ function shapeOf(lines: readonly string[]): { readonly kind: BlockKind; readonly
   let row = lines.length - 1;
   while (row > 0 && bars[row - 1] === bars[row]) row--;
   if (bars[row]! > 0 && row < lines.length - 1) return { kind: "table", first: row };
-  const items = lines.flatMap((line, i) => (ITEM.test(line) ? i : []));
+  const items = lines.flatMap((line, i) => (isItem(line) ? i : []));
   const [first = -1] = items;
   const isList = first === 0 || items.length > 1 || lines[first - 1]?.trimEnd().endsWith(":");
   return isList && first >= 0 ? { kind: "list", first } : { kind: "paragraph", first: 0 };

@@ -6,14 +6,14 @@ import { TINY_MODELS } from "../support/tiny-model.ts";
 
 const [config] = Object.values(TINY_MODELS);
 
-test("a worked example: beta 2, scale 20", () => {
+test("a worked example: beta 2, scale 20, and no term below -2", () => {
   const model = { ...config!, relevanceWeight: 2, retrievalScale: 20 };
-  assertNear(relevances(model, [0.4, 0.5, 0.25])!, [-4, 0, -10], 1e-12);
+  assertNear(relevances(model, [0.47, 0.5, 0.25])!, [-1.2, 0, -2], 1e-12);
   assert.equal(relevances(model, [0.3]), [0]);
 });
 
 test("the posterior of passages with equal attention is that of MARGE", () => {
-  const scores = [0.4, 0.5, 0.25];
+  const scores = [0.45, 0.5, 0.41];
   const terms = relevances({ ...config!, relevanceWeight: 1, retrievalScale: 20 }, scores)!;
   const share = (values: readonly number[]): number[] => {
     const sum = values.reduce((total, value) => total + Math.exp(value), 0);
