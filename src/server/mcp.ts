@@ -22,6 +22,7 @@ import {
   DOCUMENT,
   DOCUMENTS,
   documentToJson,
+  EVIDENCE,
   REPLY,
   RETRIEVAL,
   replyToJson,
@@ -36,15 +37,16 @@ const SEARCH_TOP_K = 10;
 
 /** What the tools are for, and when to use which. */
 const INSTRUCTIONS =
-  "search finds passages for a question in whole words or a phrase; answer quotes a short answer " +
-  "with its probability and its source. get returns the document around a passage, multi_get " +
+  "search finds passages for a question in whole words or a phrase; answer returns the blocks that " +
+  "answer it, with a quotation. get returns the document around a passage, multi_get " +
   "several. Cite title and place, or link. If nothing fits, say so.";
 
 const DESCRIPTIONS: Readonly<Record<ToolName, string>> = {
   search: "Finds the best passages of the documents for a question.",
   answer:
-    "Answers a question from the documents: a short quotation, as confidence the probability that " +
-    "it is right, its source, and the best passages. Empty if the documents have no answer.",
+    "Answers a question from the documents: as evidence the blocks that most probably answer it, " +
+    "each with its probability and place, and as answer a short quotation, if one is probable. " +
+    "Both are empty if the documents have no answer.",
   get:
     "Returns a document by its path or id, a part of it by lines, or a passage by its id. omitted " +
     "counts passages beyond maxBytes.",
@@ -69,12 +71,9 @@ const { scores: _, ...PASSAGE } = RETRIEVAL.shape.results.element.shape;
 const passages = z.array(z.object(PASSAGE));
 const collection = z.string().describe("What the documents are.");
 const FOUND = z.object({ collection, results: passages });
-const { id: __, tokenIds: ___, ...REPLIED } = REPLY.shape;
-const ANSWERED = z.object({
-  ...REPLIED,
-  collection,
-  passages: z.array(z.object({ ...PASSAGE, score: PASSAGE.score.optional() })),
-});
+const { id: __, tokenIds: ___, source: ____, passages: _____, ...REPLIED } = REPLY.shape;
+const { start: ______, end: _______, span: ________, ...BLOCK } = EVIDENCE.shape;
+const ANSWERED = z.object({ ...REPLIED, collection, evidence: z.array(z.object(BLOCK)) });
 
 const topK = RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K);
 const SEARCH_INPUT = { ...inputOf(RETRIEVE_REQUEST, "search"), topK };
@@ -94,8 +93,9 @@ export function createMcpServer(options: McpOptions): McpServer {
   });
   add("answer", ANSWER_INPUT, ANSWERED, async (request, call) => {
     const reply = await service.answer(resolveOptions(ANSWER_REQUEST, request), call);
-    const { id: _, tokenIds: __, ...shown } = replyToJson("", reply);
-    return { collection: about, ...shown, passages: shown.passages.map(forAssistant) };
+    const { id: _, tokenIds: __, source: ___, passages: ____, ...shown } = replyToJson("", reply);
+    const evidence = shown.evidence.map(({ start: _, end: __, span: ___, ...block }) => block);
+    return { collection: about, ...shown, evidence };
   });
   add("get", GET_REQUEST, DOCUMENT, async (request, call) =>
     withoutInternals(documentToJson(await service.get(request, call))),

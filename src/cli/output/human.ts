@@ -3,6 +3,7 @@
  * are removed, so that a corpus cannot control the terminal.
  */
 
+import type { Evidence } from "../../decoder/evidence.ts";
 import type { AnswerOptions, Hit, Phrase, Reply } from "../../reatt.ts";
 import { placeInWords } from "../../text/place.ts";
 import { withoutTableRules } from "../../text/reading-form.ts";
@@ -34,8 +35,13 @@ export function formatReply(
   reader: AnswerOptions["reader"] = "fusion",
 ): string {
   const share = reader === "marginal" ? "posterior" : "attention";
-  const answer = reply.answer === "" ? "no answer" : mark(plain(reply.answer), bold);
-  const evidence = reply.passages.map(
+  const answer = reply.answer === "" ? undefined : mark(plain(reply.answer), bold);
+  const blocks = reply.evidence.map(
+    ({ id, title, text, score, span, ...place }, index) =>
+      `${rank(index)} ${[heading(id, title), ...placeOf(place)].join(", ")}: ${percent(score)}\n` +
+      blockText(text, span, bold),
+  );
+  const passages = reply.passages.map(
     ({ id, title, text, score, attention, span }, index) =>
       `${rank(index)} ${heading(id, title)}: score ${score.toFixed(3)}` +
       `${attention > 0 ? `, ${share} ${percent(attention)}` : ""}\n` +
@@ -46,21 +52,44 @@ export function formatReply(
   );
   return [
     plain(question),
-    reply.error ? reply.error.message : `${answer} (confidence ${percent(reply.confidence)})`,
+    reply.error?.message ?? answerLine(reply, answer),
     ...sourceLines(reply.source),
-    ...evidence,
+    ...(blocks.length > 0 ? blocks : passages),
     times.join(", "),
     "",
   ].join("\n");
 }
 
+/** The answer and its probability; without an answer there can be blocks that answer. */
+function answerLine({ evidence, confidence }: Reply<Hit>, answer: string | undefined): string {
+  if (answer === undefined && evidence.length > 0) return "no short answer; these passages say:";
+  return `${answer ?? "no answer"} (confidence ${percent(confidence)})`;
+}
+
 /** Where the answer stands in its document; none for a passage without page, lines or link. */
 function sourceLines(source: Reply<Hit>["source"]): string[] {
   if (!source) return [];
-  const { id, document = id, page, lines, link } = source;
-  const place = placeInWords({ ...(page && { _page: page }), ...(lines && { _lines: lines }) });
-  const places = [place, link].filter((one) => one !== undefined);
+  const { id, document = id } = source;
+  const places = placeOf(source);
   return places.length === 0 ? [] : [`source: ${plain([document, ...places].join(", "))}`];
+}
+
+function placeOf({ page, lines, link }: Pick<Evidence, "page" | "lines" | "link">): string[] {
+  const place = placeInWords({ ...(page && { _page: page }), ...(lines && { _lines: lines }) });
+  return [place, link].flatMap((one) => (one === undefined ? [] : plain(one)));
+}
+
+/** A block with its lines, indented, and the answer marked. */
+function blockText(text: string, span: Span | undefined, bold: boolean): string {
+  const { start, end } = span ?? { start: 0, end: 0 };
+  const parts = [text.slice(0, start), text.slice(start, end), text.slice(end)];
+  const [before, answer, after] = parts.map((part) => part.split("\n").map(plain).join("\n"));
+  const marked = `${before}${answer === "" ? "" : mark(answer!, bold)}${after}`;
+  return withoutTableRules(marked)
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => `      ${line}`)
+    .join("\n");
 }
 
 export function formatPhrases(question: string, phrases: readonly Phrase[], bold: boolean): string {

@@ -56,10 +56,32 @@ export const RETRIEVAL = z.object({
   results: z.array(z.object({ ...passage, score, scores })),
 });
 
+const characters = z.object({ start: z.int(), end: z.int() });
+
+const place = {
+  id: passage.id.describe("The id of the passage."),
+  title: z.string(),
+  document: passage.document,
+  page: z.number().optional(),
+  lines: z.string().optional(),
+  link: z.string().optional().describe("The address of the document."),
+};
+
+/** A block that answers. */
+export const EVIDENCE = z.object({
+  ...place,
+  text: z.string(),
+  kind: z.string().describe("paragraph, list, table, code …"),
+  score: z.number().describe("The probability that the block answers, if the model is calibrated."),
+  start: z.int().describe("Where the block is in the text of the passage."),
+  end: z.int(),
+  span: characters.optional().describe("Where text has the answer."),
+});
+
 /** The schema of {@link replyToJson}. */
 export const REPLY = z.object({
   id,
-  answer: z.string().describe("Empty if the model abstained."),
+  answer: z.string().describe("Empty if none is probable; there can be evidence without it."),
   tokenIds: z.array(z.int()),
   confidence: z
     .number()
@@ -71,17 +93,13 @@ export const REPLY = z.object({
   abstained: z.boolean(),
   source: z
     .object({
-      id: passage.id,
-      title: z.string(),
-      document: passage.document,
+      ...place,
       sentence: z.string().describe("The sentence with the answer, or the title."),
-      span: z.object({ start: z.int(), end: z.int() }).describe("Where sentence has the answer."),
-      page: z.number().optional(),
-      lines: z.string().optional(),
-      link: z.string().optional().describe("The address of the document."),
+      span: characters.describe("Where sentence has the answer."),
     })
     .optional()
     .describe("Where the answer stands."),
+  evidence: z.array(EVIDENCE).describe("The blocks that most probably answer, best first."),
   error: z.string().optional().describe("Why the question could not be answered."),
   passages: z.array(
     z.object({
@@ -199,6 +217,7 @@ export function replyToJson(
     confidence,
     abstained,
     source,
+    evidence,
     error,
     passages,
   }: Reply<Passage & Partial<Hit>>,
@@ -210,6 +229,7 @@ export function replyToJson(
     confidence,
     abstained,
     ...(source && { source: { ...source, span: { ...source.span } } }),
+    evidence: evidence.map(({ signals: _, ...block }) => ({ ...block })),
     ...(error && { error: error.message }),
     passages: passages.map((passage) => ({
       id: passage.id,

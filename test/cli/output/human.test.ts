@@ -16,6 +16,7 @@ test("an answer is shown with its evidence, the span marked, and times", () => {
     tokenIds: [1],
     confidence: 0.5,
     abstained: false,
+    evidence: [],
     passages: [
       { ...passage, attention: 0.75, span: { start: 37, end: 43 } },
       { id: "p2", title: "", text: "No.", score: 0.5, attention: 0.25 },
@@ -42,6 +43,24 @@ retrieve 12 ms, read 46 ms
     formatReply("?", { ...reply, answer: "", abstained: true }, false),
     "\nno answer (confidence 50 %)\n",
   );
+});
+
+test("blocks are shown with their lines in place of the passages", () => {
+  const block = { id: "p1", title: "Lions", start: 0, end: 40, kind: "list" as const };
+  const reply = {
+    ...{ answer: "", tokenIds: [], confidence: 0.1, abstained: false, passages: [] },
+    evidence: [{ ...block, text: "Lions:\n- live in \x1bAfrica\n- sleep", score: 0.8, page: 2 }],
+    times: { retrieve: 1, read: 2 },
+  };
+  const shown = formatReply("Lions?", reply, false);
+  assert.match(shown, "no short answer; these passages say:\n   1. Lions (p1), page 2: 80 %\n");
+  assert.match(shown, "\n      Lions:\n      - live in Africa\n      - sleep\n");
+  const answered = {
+    ...reply,
+    answer: "Africa",
+    evidence: [{ ...block, text: "In Africa.", score: 0.8, span: { start: 3, end: 9 } }],
+  };
+  assert.match(formatReply("Lions?", answered, false), "      In [Africa].\n");
 });
 
 test("passages found are numbered and on one line each", () => {

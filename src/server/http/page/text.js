@@ -26,7 +26,15 @@ export function textElements(text, marks) {
   return blocksOf(text).map(({ kind, start, end, lines }) => {
     if (kind === "table") return tableOf(text, lines, marks);
     if (kind === "code")
-      return element("pre", {}, element("code", {}, ...highlighted(text, marks, start, end)));
+      return codeOf(highlighted(text, marks, start, end), text.slice(start, end));
+    if (kind === "list")
+      return element(
+        "ul",
+        { class: "items" },
+        ...lines.map((line) =>
+          element("li", {}, ...highlighted(text, marks, line.start, line.end)),
+        ),
+      );
     const unwrapped = text.replace(WRAPPED, " "); // as long as before
     return element("p", {}, ...highlighted(unwrapped, marks, start, end));
   });
@@ -61,7 +69,7 @@ function* paragraphsOf(text) {
 function divided(lines) {
   const counts = lines.map((line) => cellsOf(line).length);
   const first = counts.findIndex((count, i) => count > 1 && counts[i + 1] === count);
-  if (first === -1) return [blockOf(isCode(lines) ? "code" : "text", lines)];
+  if (first === -1) return listed(lines);
   const size = counts.slice(first).findIndex((count) => count !== counts[first]);
   const after = size === -1 ? lines.length : first + size;
   const part = (from, to) => (from === to ? [] : [lines.slice(from, to)]);
@@ -70,6 +78,17 @@ function divided(lines) {
     blockOf("table", lines.slice(first, after)),
     ...part(after, lines.length).flatMap((own) => divided(own)),
   ];
+}
+
+/** Items of a list, and the lines above them; other lines are code or text. */
+function listed(lines) {
+  const first = lines.findIndex(({ text }) => LIST_ITEM.test(text));
+  const items = first === -1 ? [] : lines.slice(first);
+  if (items.length > 0 && items.every(({ text }) => LIST_ITEM.test(text))) {
+    const above = lines.slice(0, first);
+    return [...(above.length > 0 ? [blockOf("text", above)] : []), blockOf("list", items)];
+  }
+  return [blockOf(isCode(lines) ? "code" : "text", lines)];
 }
 
 const blockOf = (kind, lines) => ({ kind, start: lines[0].start, end: lines.at(-1).end, lines });
@@ -100,6 +119,19 @@ function cellsOf({ text, start }) {
   }
   const isFramed = /^\s*\|.*\|\s*$/.test(text);
   return isFramed ? cells.slice(1, -1) : / \| /.test(text) ? cells : [];
+}
+
+/** Code, and a button that copies it where the browser lets a page do so. */
+function codeOf(nodes, code) {
+  const attributes = { role: "group", tabindex: "0", "aria-label": "Code" };
+  const pre = element("pre", attributes, element("code", {}, ...nodes));
+  if (!navigator.clipboard) return pre;
+  const copy = element("button", { class: "quiet copy", type: "button" }, "Copy");
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(code);
+    copy.textContent = "Copied";
+  });
+  return element("div", { class: "code" }, pre, copy);
 }
 
 function tableOf(text, lines, marks) {

@@ -3,8 +3,6 @@
 import { byId, element } from "./dom.js";
 import { highlighted, matchesOf, textElements } from "./text.js";
 
-/** An answer that is less likely right than wrong is only a guess. */
-const SURE = 0.5;
 /** Passages that are shown at once. */
 const SHOWN = 5;
 /** Longer texts are folded, in characters. */
@@ -21,7 +19,7 @@ export function showProblem(message = "") {
 export function showLine(text) {
   showOnly("result");
   byId("evidence-title").textContent = "Passages";
-  for (const id of ["verdict", "sentence", "origin", "confidence"]) byId(id).hidden = true;
+  for (const id of ["block", "origin", "confidence"]) byId(id).hidden = true;
   byId("answer").textContent = text;
   byId("answer").className = "quiet";
 }
@@ -41,18 +39,17 @@ function showOnly(...sections) {
 }
 
 /** @param where the filter of the question */
-export function showReply({ answer, abstained, confidence, source, passages }, where) {
+export function showReply({ answer, abstained, confidence, evidence, passages }, where) {
+  const [block] = evidence;
   const hasAnswer = !abstained && answer.trim() !== "";
   showOnly("result", ...(passages.length > 0 ? ["evidence"] : []));
-  const isSure = hasAnswer && confidence >= SURE;
-  byId("verdict").hidden = !hasAnswer || isSure;
-  byId("verdict").textContent = "Not sure. Perhaps:";
-  byId("answer").className = isSure ? "" : "quiet";
+  byId("answer").hidden = !hasAnswer && block !== undefined;
+  byId("answer").className = hasAnswer ? "" : "quiet";
   byId("answer").textContent = hasAnswer ? answer : withoutAnswer(passages, where);
-  showSource(hasAnswer ? source : undefined, passages);
-  byId("confidence").hidden = !hasAnswer;
-  byId("confidence").textContent = `${percent(confidence)} likely to be right`;
-  byId("evidence-title").textContent = isSure ? "Passages" : "The closest passages";
+  showBlock(block, passages);
+  byId("confidence").hidden = !hasAnswer && block === undefined;
+  byId("confidence").textContent = `${percent(block?.score ?? confidence)} likely to answer`;
+  byId("evidence-title").textContent = block || hasAnswer ? "Passages" : "The closest passages";
 }
 
 function withoutAnswer(passages, where) {
@@ -60,14 +57,15 @@ function withoutAnswer(passages, where) {
   return where === "" ? "Nothing found." : "No passage matches the filter.";
 }
 
-/** The sentence with the answer, and where it stands. */
-function showSource(source, passages) {
-  byId("sentence").hidden = !source;
-  byId("origin").hidden = !source;
-  if (!source) return;
-  const { sentence, span } = source;
-  byId("sentence").replaceChildren(...highlighted(sentence, [{ ...span, class: "answer" }]));
-  const passage = passages.find(({ id }) => id === source.id) ?? source;
+/** The block that answers, with the answer marked, and where it stands. */
+function showBlock(block, passages) {
+  byId("block").hidden = !block;
+  byId("origin").hidden = !block;
+  if (!block) return;
+  const { text, span } = block;
+  const marks = span ? [{ ...span, class: "answer" }] : [];
+  byId("block").replaceChildren(...textElements(text, marks));
+  const passage = passages.find(({ id }) => id === block.id) ?? block;
   byId("origin").replaceChildren(titleOf(passage), ...placesOf(passage));
 }
 
