@@ -35,6 +35,9 @@ export { readDocuments } from "./reatt/documents.ts";
 export {
   type AddOptions,
   type AnswerOptions,
+  type Context,
+  type ContextOptions,
+  type ContextSource,
   type Hit,
   type IndexOptions,
   type LoadOptions,

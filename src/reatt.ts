@@ -24,6 +24,7 @@ import {
 import { SIGNAL } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
 import { answers, onlyReply, readings, utilities } from "./reatt/answering.ts";
+import { type Context, type ContextSource, contextOf } from "./reatt/context.ts";
 import { loadModel } from "./reatt/load-model.ts";
 import { encodeQuestions, type LoadedModel, tokenize } from "./reatt/loaded-model.ts";
 import {
@@ -31,6 +32,8 @@ import {
   type AddOptions,
   ANSWER,
   type AnswerOptions,
+  CONTEXT,
+  type ContextOptions,
   INDEX,
   type IndexOptions,
   LOAD,
@@ -67,6 +70,9 @@ import type { Tokenizer } from "./text/tokens/tokenizer.ts";
 export type {
   AddOptions,
   AnswerOptions,
+  Context,
+  ContextOptions,
+  ContextSource,
   Hit,
   IndexOptions,
   LoadOptions,
@@ -740,6 +746,37 @@ export class ReAtt implements AsyncDisposable {
     checkQuestion(question);
     this.#checkIndex(index);
     return onlyReply(answers(this.#model, [question], index, resolveOptions(ANSWER, options)));
+  }
+
+  /**
+   * What a language model reads to answer a question: the blocks that most probably answer, their
+   * passages, then further passages, as many as fit into `maxTokens`. Parts of one document stand
+   * in its order. Each has a number, and `prompt` asks to cite it.
+   *
+   * @throws {InputError} as `answer` does.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from "node:fs";
+   * import { tmpdir } from "node:os";
+   * import { join } from "node:path";
+   * import { ReAtt } from "reatt";
+   *
+   * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+   * const passages = [
+   *   { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
+   *   { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+   * ];
+   * await using model = await ReAtt.load();
+   * await using index = await model.index(passages, { directory });
+   * const { prompt, sources } = await model.context("Where does the Rhine flow?", index);
+   * console.log(prompt.includes("[1] Rhine"), sources[0]!.id); // true rhine
+   * ```
+   */
+  async context(question: string, index: TokenIndex, options?: ContextOptions): Promise<Context> {
+    checkQuestion(question);
+    this.#checkIndex(index);
+    return contextOf(this.#model, question, index, resolveOptions(CONTEXT, options));
   }
 
   /**

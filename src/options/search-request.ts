@@ -133,8 +133,8 @@ export const ANSWER_OPTIONS = {
    * calibration that the model stores, if any, else 0; with the reader `marginal` always 0.
    */
   minimumConfidence: option(number({ from: 0, to: 1 }).optional(), {
-    help: "give no answer if the confidence is lower; 0 shows every answer",
-    defaultText: "the threshold that the model stores, if any, else 0",
+    help: "show no answer and no block that is less probable; 0 shows all",
+    defaultText: "the thresholds that the model stores, if any, else 0",
     group: READING,
   }),
 };

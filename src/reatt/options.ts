@@ -10,7 +10,14 @@ import {
   LOAD_OPTIONS,
   WRITE_OPTIONS,
 } from "../options/library-options.ts";
-import { callback, type Given, SIGNAL, withDerivedDefault } from "../options/option.ts";
+import {
+  callback,
+  type Given,
+  integer,
+  number,
+  SIGNAL,
+  withDerivedDefault,
+} from "../options/option.ts";
 import { ANSWER_OPTIONS, PASSAGES_RETURNED, READ_TOP_K } from "../options/search-request.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import { type RankOptions, RETRIEVE_OPTIONS } from "../retrieval/rank.ts";
@@ -111,3 +118,18 @@ export interface AnswerOptions
     Given<typeof ANSWER_OPTIONS>,
     Pick<ReadOptions, "onText">,
     Given<typeof ANSWER> {}
+
+/** Options of `context`. */
+export const CONTEXT = {
+  ...ANSWER,
+  /** Length limit of the context, in tokens of this model. Default 2,000. */
+  maxTokens: integer(16).default(2_000),
+  /** Number of passages that are found. Default 10. */
+  topK: RETRIEVE_OPTIONS.topK.unwrap().default(10),
+  /** The least probability of a block. Default 0: a language model judges what it reads. */
+  minimumConfidence: number({ from: 0, to: 1 }).default(0),
+};
+
+export interface ContextOptions
+  extends Omit<AnswerOptions, "topK" | "minimumConfidence">,
+    Given<typeof CONTEXT> {}

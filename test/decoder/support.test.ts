@@ -1,0 +1,30 @@
+/** What of a question the passages lack. */
+
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { missingSpecifics, unmatchedShare } from "../../src/decoder/support.ts";
+
+const town = { title: "Town", text: "In 1989 the town had 10,412 inhabitants, says Dr. Meyer." };
+
+test("numbers, codes and names that no passage has are missing, at most two", () => {
+  for (const [question, missing] of [
+    ["How many inhabitants did the town have in 1989?", 0],
+    ["How many inhabitants did the town have in 1991?", 1],
+    ["how many in 89?", 1], // not a part of 1989
+    ["What did Meyer say of 10,412?", 0],
+    ["Did Schmidt count 10,413 in 1991?", 2],
+    ["Meyer?", 0],
+    ["What runs on port-8080?", 1],
+    ["", 0],
+  ] as const)
+    assert.is(missingSpecifics(question, [town]), missing, question);
+  assert.is(missingSpecifics("In 1991 and 1989?", [town, { text: "1991." }]), 0);
+});
+
+test("the share of terms in no text", () => {
+  assert.is(unmatchedShare("town inhabitants", [town]), 0);
+  assert.is(unmatchedShare("", [town]), 0);
+  assert.is(unmatchedShare("zebra", [town]), 1);
+});
+
+test.run();
