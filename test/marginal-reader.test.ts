@@ -193,7 +193,7 @@ test("evaluate utility and answer --reader marginal print what the library retur
   assert.equal([json.answer, json.confidence], [reply.answer, reply.confidence]);
   assert.match(
     (await runCaptured(ask)).stdout,
-    /^.*\n\[James Watt\].*\n.*: score .*, posterior \d+ %\n/,
+    /^.*\n\[James Watt\].*\n.*James Watt \(watt\): \d+ %\n/,
   );
   const wrong = await runCaptured([...ask.slice(0, -1), "both"]);
   assert.match(wrong.stderr, /--reader: expected fusion, marginal, none, got "?both/);

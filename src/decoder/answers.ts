@@ -35,6 +35,7 @@ import {
 } from "./reader.ts";
 import { relevances } from "./relevance.ts";
 import { type Source, sourceOf } from "./source.ts";
+import { repeatsQuestion } from "./support.ts";
 import {
   chooseWindows,
   type PassageToRead,
@@ -193,7 +194,7 @@ export async function answerFromPassages<P extends PassageInput>(
   });
   const replies: UntimedReply<P>[] = [];
   for (const [i, question] of questions.entries()) {
-    const written = answerOf(model, readings[i]!, inputs[i]!, passages[i]!, options);
+    const written = answerOf(model, question, readings[i]!, inputs[i]!, passages[i]!, options);
     const match = found[i]!.match ?? (await matchOf(model, question, passages[i]!, options));
     const signals = answerSignals(question.text, readings[i]!, written.passages, match);
     const about = { ...signals, question: question.text, emptiness: readings[i]!.emptiness };
@@ -261,7 +262,7 @@ async function readEach<P extends PassageInput>(
   }
   const readings = await readMarginal(model, inputs, readingOptions(model, options));
   return readings.map((reading, i) => {
-    const written = answerOf(model, reading, inputs[i]!, passages[i]!, options);
+    const written = answerOf(model, questions[i]!, reading, inputs[i]!, passages[i]!, options);
     const attention = inputs[i]!.passages.map(({ length }) => new Float32Array(length));
     for (const { passage, first, end } of reading.places)
       attention[passage]!.fill(reading.posteriors[passage]! / (end - first), first, end);
@@ -306,7 +307,13 @@ const placed = (
   input: WindowInput,
 ): PlacedInput => ({
   ...input,
-  quotable: input.passages.map((ids, i) => places.of(tokenizer, input.windows[i]!.passage, ids)),
+  quotable: input.passages.map((ids, i) => {
+    const { passage } = input.windows[i]!;
+    const all = places.of(tokenizer, passage, ids);
+    // The title of an article names it; headings of a document are no answer.
+    if (passage.metadata?._headings === undefined) return all;
+    return all.map((place) => (place?.field === "title" ? undefined : place));
+  }),
 });
 
 /** The tokens of a question and of windows of its passages, cut to the limits of `options`. */
@@ -419,6 +426,7 @@ type AnyReading =
 
 function answerOf<P extends PassageInput>(
   { config, tokenizer }: AnsweringModel,
+  { text: question }: TokenizedQuestion,
   reading: AnyReading,
   { windows, quotable, unread }: PlacedInput,
   passages: readonly P[],
@@ -444,8 +452,9 @@ function answerOf<P extends PassageInput>(
   const characters = found && charactersOf(found.passage, found.place);
   const text = (extractive || tokenizer.isUncased ? characters : undefined) ?? written;
   const isPrompt = !found && PROMPT_WORDS.test(text);
+  const saysNothing = written === "" || isPrompt || repeatsQuestion(question, text);
   const source = found && sourceOf(found.passage, found.place, linkOf);
-  return { source, text: written === "" || isPrompt ? "" : text, passages: evidence };
+  return { source, text: saysNothing ? "" : text, passages: evidence };
 }
 
 /** What the prompt of a passage says beside its title and text (text/prompts.ts). */

@@ -13,6 +13,14 @@ export function unmatchedShare(question: string, texts: readonly Text[]): number
   return [...terms].filter((term) => !found.has(term)).length / terms.size;
 }
 
+/** Whether an answer only repeats words of the question, and the question offers no choice. */
+export function repeatsQuestion(question: string, answer: string): boolean {
+  const wordsOf = (text: string): string =>
+    ` ${(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).join(" ")} `;
+  const asked = wordsOf(question);
+  return asked.includes(wordsOf(answer)) && !asked.includes(" or ");
+}
+
 /** A word with a digit, or a capitalised one that does not begin the question. */
 const SPECIFIC = /[\p{L}\p{N}](?:[\p{L}\p{N}_.,:/@+-]*[\p{L}\p{N}])?/gu;
 const MAX_MISSING = 2;

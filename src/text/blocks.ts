@@ -7,7 +7,7 @@
  */
 
 import { type BlockKind, KINDS } from "./block-kinds.ts";
-import { barsIn } from "./cells.ts";
+import { barsIn, isFieldOfSeveral } from "./cells.ts";
 import type { PassageInput } from "./passage.ts";
 import type { Span } from "./span.ts";
 
@@ -65,7 +65,7 @@ const CHUNK = /\S.*(?:\n(?![^\S\n]*(?:\n|$)).*)*/g;
 
 /**
  * The blocks that a text without markup shows: blank lines divide them, lines with marks are a
- * list, and lines with as many bars a table. Lines above a list or a table are a paragraph.
+ * list, fields of a record too, and lines with as many bars a table. Lines above a list or a table are a paragraph.
  */
 export function blocksByRule(text: string): TextBlock[] {
   return Array.from(text.matchAll(CHUNK)).flatMap(({ 0: chunk, index }) => {
@@ -86,6 +86,7 @@ function shapeOf(lines: readonly string[]): { readonly kind: BlockKind; readonly
   let row = lines.length - 1;
   while (row > 0 && bars[row - 1] === bars[row]) row--;
   if (bars[row]! > 0 && row < lines.length - 1) return { kind: "table", first: row };
+  if (lines.every((_, i) => isFieldOfSeveral(lines, i))) return { kind: "list", first: 0 };
   const items = lines.flatMap((line, i) => (isItem(line) ? i : []));
   const [first = -1] = items;
   const isList = first === 0 || items.length > 1 || lines[first - 1]?.trimEnd().endsWith(":");

@@ -2,7 +2,7 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { missingSpecifics, unmatchedShare } from "../../src/decoder/support.ts";
+import { missingSpecifics, repeatsQuestion, unmatchedShare } from "../../src/decoder/support.ts";
 
 const town = { title: "Town", text: "In 1989 the town had 10,412 inhabitants, says Dr. Meyer." };
 
@@ -25,6 +25,14 @@ test("the share of terms in no text", () => {
   assert.is(unmatchedShare("town inhabitants", [town]), 0);
   assert.is(unmatchedShare("", [town]), 0);
   assert.is(unmatchedShare("zebra", [town]), 1);
+});
+
+test("an answer of words of the question says nothing, unless there is a choice", () => {
+  assert.ok(repeatsQuestion("Which port does the server use?", "the server"));
+  assert.ok(repeatsQuestion("Who is it?", "Who"));
+  assert.not(repeatsQuestion("Which port does the server use?", "serve"));
+  assert.not(repeatsQuestion("Is it tea or milk?", "milk"));
+  assert.not(repeatsQuestion("What is c?", "C++ 17"));
 });
 
 test.run();

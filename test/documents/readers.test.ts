@@ -81,7 +81,10 @@ for (const [name, [contents, title, text]] of Object.entries(VALID))
 test("metadata: lines, page, headings, columns as numbers", async () => {
   const at = (name: string) => join(folder.path, name);
   const [, second] = await read("m.md", "# T\nintro\n\n## A\n\n```\ncode\n\nmore\n```\n");
-  assert.equal(second!.metadata, { _source: at("m.md"), _lines: "7-9", _headings: ["A"] });
+  assert.equal(second!.metadata, {
+    ...{ _source: at("m.md"), _lines: "7-9", _headings: ["A"] },
+    _blocks: "c10",
+  });
   const pages = await read("p.pdf", pdf("One.", "Two."));
   assert.equal(
     pages.map(({ metadata }) => [metadata!._page, metadata!._pages]),
@@ -94,7 +97,7 @@ test("metadata: lines, page, headings, columns as numbers", async () => {
   const [capital] = await read("n.csv", "ID,Title,Text,Price\n7,Lamp,Of brass.,12\n");
   const { id, title, text, metadata } = capital!;
   assert.equal([id, title, text], [`${at("n.csv")}#7`, "Lamp", "Price: 12\n\nOf brass."]);
-  assert.equal(metadata, { ...own, _lines: "2", Price: 12 });
+  assert.equal(metadata, { ...own, _lines: "2", _blocks: "l9 p20", Price: 12 });
 });
 
 test("metadata: the first 1,000 fields of a record, in each of its passages", async () => {
@@ -103,7 +106,10 @@ test("metadata: the first 1,000 fields of a record, in each of its passages", as
   const passages = await read("wide.json", JSON.stringify([record]));
   assert.ok(passages.length > 100, `${passages.length}`);
   for (const { metadata } of passages)
-    assert.equal(Object.keys(metadata!), ["_source", ...names.slice(0, 1_000)]);
+    assert.equal(
+      Object.keys(metadata!).filter((name) => name !== "_blocks"),
+      ["_source", ...names.slice(0, 1_000)],
+    );
 });
 
 test("tables in tables of a Word document", async () => {

@@ -46,7 +46,6 @@ test("code looks like code, and prose does not", () => {
     assert.is(kinds(code), "pre", code);
   for (const prose of [
     "reatt mcp offers tools, on standard input.\nWith --port N it listens; reatt serve has the same path.",
-    "- first;\n- second [a];\n- third (b);",
     "We met him;\nhe went away.",
     "import is a keyword of the language.",
     "the cat sat on the mat",
@@ -54,6 +53,8 @@ test("code looks like code, and prose does not", () => {
     "name: value\nother: value",
   ])
     assert.is(kinds(prose), "p", prose);
+  assert.is(kinds("- first;\n- second [a];\n- third (b);"), "ul");
+  assert.is(kinds("There are:\n- first\n- second"), "p ul");
 });
 
 test("a very long line takes time that grows with its length only", () => {

@@ -15,6 +15,7 @@ test("a text without markup shows paragraphs, lists and tables", () => {
     "The kinds are:\n- first\n  continued\n- second",
     "Item | Price\n--- | ---\nTea | 2 EUR",
     "1. one\n2. two",
+    "name: Tea\nprice: 3",
     "He said that\n- so it seems - it rains.",
   ].join("\n\n");
   assert.equal(shown(text, blocksByRule(text)), [
@@ -23,6 +24,7 @@ test("a text without markup shows paragraphs, lists and tables", () => {
     ["list", "- first\n  continued\n- second"],
     ["table", "Item | Price\n--- | ---\nTea | 2 EUR"],
     ["list", "1. one\n2. two"],
+    ["list", "name: Tea\nprice: 3"],
     ["paragraph", "He said that\n- so it seems - it rains."],
   ]);
 });

@@ -125,7 +125,7 @@ function cellsOf({ text, start }) {
 function codeOf(nodes, code) {
   const attributes = { role: "group", tabindex: "0", "aria-label": "Code" };
   const pre = element("pre", attributes, element("code", {}, ...nodes));
-  if (!navigator.clipboard) return pre;
+  if (!globalThis.navigator?.clipboard) return pre;
   const copy = element("button", { class: "quiet copy", type: "button" }, "Copy");
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(code);
