@@ -26,8 +26,8 @@ import { namesToStore } from "./weight-names.ts";
  * are: integers of the values of `dtype` would be rounded once more, and the keys of these weights
  * would no longer fit an index of the original model.
  *
- * The calibrations of answers and blocks are kept if no weight changed that reading uses, the pruning layer if
- * no key of a passage changed.
+ * The calibrations of answers and blocks are kept if no weight changed that reading uses, the
+ * pruning layer if no key of a passage changed.
  *
  * @param values returns a weight by its name in the checkpoint
  * @param options.original folder with the tokenizer and the other fields of the configuration

@@ -1,4 +1,4 @@
-/** What a language model reads to answer a question: the best blocks, numbered, with their places. */
+/** What a language model reads to answer a question: the best blocks, numbered. */
 
 import type { Reply } from "../decoder/answers.ts";
 import type { Evidence } from "../decoder/evidence.ts";

@@ -2,8 +2,8 @@
  * The blocks of a passage: its paragraphs, lists, tables, code, terms. What reads documents knows
  * them; a passage keeps them in its field `_blocks`, if they are not those that its text shows.
  *
- * `p120 l340` is a paragraph up to position 120 of the text, and behind the white space a list up to
- * position 340. The letters are those of `block-kinds.ts`.
+ * `p120 l340` is a paragraph up to position 120 of the text, and behind the white space a list up
+ * to position 340. The letters are those of `block-kinds.ts`.
  */
 
 import { type BlockKind, KINDS } from "./block-kinds.ts";
@@ -65,7 +65,8 @@ const CHUNK = /\S.*(?:\n(?![^\S\n]*(?:\n|$)).*)*/g;
 
 /**
  * The blocks that a text without markup shows: blank lines divide them, lines with marks are a
- * list, fields of a record too, and lines with as many bars a table. Lines above a list or a table are a paragraph.
+ * list, fields of a record too, and lines with as many bars a table. Lines above a list or a table
+ * are a paragraph.
  */
 export function blocksByRule(text: string): TextBlock[] {
   return Array.from(text.matchAll(CHUNK)).flatMap(({ 0: chunk, index }) => {

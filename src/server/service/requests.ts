@@ -78,7 +78,7 @@ const where = z
  * that take the option too: those where an assistant can judge it.
  */
 export const RULES = {
-  topK: [integer(1, MAX_PASSAGES_RETRIEVED), "search", "answer"],
+  topK: [integer(1, MAX_PASSAGES_RETRIEVED), "search"],
   readTopK: [integer(1, MAX_PASSAGES_READ)],
   maxAnswerTokens: [integer(1, MAX_ANSWER_TOKENS)],
   where: [where, "search", "answer"],

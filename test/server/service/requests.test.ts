@@ -44,7 +44,7 @@ test("a request has the options of the library that are not hidden, and no other
 test("a tool takes what an assistant can judge", () => {
   const search = ["question", "topK", "minScore", "granularity", "where"];
   assert.equal(Object.keys(inputOf(RETRIEVE_REQUEST, "search")), search);
-  const answer = ["question", "topK", "where", "minimumConfidence"];
+  const answer = ["question", "where", "minimumConfidence"];
   assert.equal(Object.keys(inputOf(ANSWER_REQUEST, "answer")), answer);
 });
 
