@@ -41,7 +41,7 @@ const DESCRIBED_ELSEWHERE = new Set([
   "Ops",
   "RerankingCall",
   "RerankingModel",
-  "SearchTool",
+  "QuestionTool",
 ]);
 /** Callbacks, and what stops a call. */
 const WITHOUT_DEFAULT = /^(on[A-Z].*|signal)$/;

@@ -15,7 +15,7 @@ import {
   checkOpenIndex,
   checkQuestion,
 } from "../options/arguments.ts";
-import type { Hit, ReAtt, RetrieveOptions } from "../reatt.ts";
+import type { ContextOptions, Hit, ReAtt, RetrieveOptions } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 
 /** Source: `RerankingModelV3CallOptions` of `@ai-sdk/provider`. */
@@ -116,26 +116,33 @@ function jsonOf(document: object, where: string): string {
   }
 }
 
-/** Options of `searchTool`: those of `retrieve`, and what the tool is for. */
-export interface SearchToolOptions extends RetrieveOptions {
+interface Described {
   /** What a model reads about the tool. Default: that it searches the documents of the user. */
   readonly description?: string;
 }
 
-/** Source: `Tool` of `@ai-sdk/provider-utils`. */
-export interface SearchTool {
+/** Options of `searchTool`: those of `retrieve`, and what the tool is for. */
+export interface SearchToolOptions extends RetrieveOptions, Described {}
+
+/** Options of `contextTool`: those of `context`, and what the tool is for. */
+export interface ContextToolOptions extends ContextOptions, Described {}
+
+/** A tool that takes a question. Source: `Tool` of `@ai-sdk/provider-utils`. */
+export interface QuestionTool<Result> {
   readonly description: string;
   readonly inputSchema: z.ZodType<{ question: string }, { question: string }>;
   readonly execute: (
     input: { question: string },
     call?: { readonly abortSignal?: AbortSignal | undefined },
-  ) => Promise<Hit[]>;
+  ) => Promise<Result>;
 }
 
 /** Default of `topK`: a language model pays for each token. */
 const TOOL_PASSAGES = 5;
 
 const DESCRIPTION = "Finds passages of the user's documents that answer a question, best first.";
+const CONTEXT_DESCRIPTION =
+  "Reads what the user's documents say on a question: numbered texts. Cite them as [1].";
 
 /**
  * A tool with which a language model searches an index. Its result is a list of passages with
@@ -165,20 +172,65 @@ export function searchTool(
   model: ReAtt,
   index: TokenIndex,
   options: SearchToolOptions = {},
-): SearchTool {
+): QuestionTool<Hit[]> {
+  checkArguments(model, index, options);
+  const { description = DESCRIPTION, ...search } = options;
+  return questionTool(description, (question, signal) =>
+    model.retrieve(question, index, { topK: TOOL_PASSAGES, ...search, signal }),
+  );
+}
+
+/**
+ * A tool with which a language model reads what answers a question: the text of `ReAtt.context`,
+ * the best blocks with their numbers, titles and places. Empty if nothing is found.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from "node:fs";
+ * import { tmpdir } from "node:os";
+ * import { join } from "node:path";
+ * import { ReAtt } from "reatt";
+ * import { contextTool } from "reatt/ai-sdk";
+ *
+ * const directory = mkdtempSync(join(tmpdir(), "reatt-"));
+ * const passages = [
+ *   { id: "lion", title: "Lion", text: "The lion lives in Africa and in India." },
+ *   { id: "rhine", title: "Rhine", text: "The Rhine flows from the Alps to the North Sea." },
+ * ];
+ * await using model = await ReAtt.load();
+ * await using index = await model.index(passages, { directory });
+ * const tools = { look: contextTool(model, index, { maxTokens: 500 }) };
+ * const text = await tools.look.execute({ question: "Where does the Rhine flow?" }, {});
+ * console.log(text.split("\n")[0]); // [1] Rhine
+ * ```
+ */
+export function contextTool(
+  model: ReAtt,
+  index: TokenIndex,
+  options: ContextToolOptions = {},
+): QuestionTool<string> {
+  checkArguments(model, index, options);
+  const { description = CONTEXT_DESCRIPTION, ...search } = options;
+  return questionTool(description, async (question, signal) => {
+    return (await model.context(question, index, { ...search, signal })).text;
+  });
+}
+
+function checkArguments(model: ReAtt, index: TokenIndex, options: object): void {
   checkLoadedModel(model, ["retrieve"]);
   checkOpenIndex(index, ["searchBatch"]);
   checkObject(options, "options", "an object");
-  const { description = DESCRIPTION, ...search } = options;
-  return {
-    description,
-    inputSchema: z.object({ question: z.string().describe("a question or key words") }),
-    execute: async (input, call) => {
-      checkObject(input, "input", "{ question }");
-      const { question } = input;
-      checkQuestion(question);
-      const signal = call?.abortSignal;
-      return model.retrieve(question, index, { topK: TOOL_PASSAGES, ...search, signal });
-    },
-  };
 }
+
+const questionTool = <Result>(
+  description: string,
+  run: (question: string, signal: AbortSignal | undefined) => Promise<Result>,
+): QuestionTool<Result> => ({
+  description,
+  inputSchema: z.object({ question: z.string().describe("a question or key words") }),
+  execute: async (input, call) => {
+    checkObject(input, "input", "{ question }");
+    checkQuestion(input.question);
+    return run(input.question, call?.abortSignal);
+  },
+});

@@ -7,7 +7,7 @@ import { generateText, rerank, stepCountIs } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { rerankingModel, searchTool } from "../../src/adapters/ai-sdk.ts";
+import { contextTool, rerankingModel, searchTool } from "../../src/adapters/ai-sdk.ts";
 import { InputError } from "../../src/io/errors.ts";
 import { ReAtt } from "../../src/reatt.ts";
 
@@ -106,6 +106,16 @@ const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
+
+test("a tool gives the context of a question", async () => {
+  const tool = contextTool(model, index, { maxTokens: 40, description: "Rivers." });
+  assert.is(tool.description, "Rivers.");
+  const { text } = await model.context(query, index, { maxTokens: 40 });
+  assert.is(await tool.execute({ question: query }, {}), text);
+  assert.match(text, "[1] Rhine\nThe Rhine flows");
+  const stopped = tool.execute({ question: query }, { abortSignal: AbortSignal.abort() });
+  assert.is(await stopped.catch(() => "stopped"), "stopped");
+});
 
 test("a language model calls the tool and receives passages", async () => {
   let turn = 0;
