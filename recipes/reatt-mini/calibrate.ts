@@ -10,10 +10,9 @@
 
 import { parseArgs } from "node:util";
 import { formatCalibration } from "../../src/cli/commands/evaluation/calibration-text.ts";
+import { type CalibratedBlocks, calibrateBlocks } from "../../src/evaluation/calibrate-blocks.ts";
 import {
-  crossValidatedBlocks,
   crossValidatedConfidence,
-  fitBlockCalibration,
   fitCalibration,
   thresholdFor,
 } from "../../src/evaluation/calibration.ts";
@@ -80,39 +79,18 @@ function abstentions(all: readonly Asked[], { calibration, rated }: ReturnType<t
     .join("");
 }
 
-/** The share of the right first blocks below the threshold of blocks. */
-const LOST_BLOCKS = 0.05;
-
-/** What a block says of itself, fitted on all that were shown; the threshold is that of the first. */
-function fitBlocks(all: readonly Asked[]) {
-  const outcomes = all.flatMap(({ blocks }) => blocks);
-  const groups = all.flatMap(({ set, group, blocks }) => blocks.map(() => `${set} ${group}`));
-  const scores = crossValidatedBlocks(outcomes, groups);
-  let at = 0;
-  const first = all.flatMap(({ set, condition, blocks }) => {
-    const start = at;
-    at += blocks.length;
-    const own = blocks.map(({ correct }, i) => ({ confidence: scores[start + i]!, correct }));
-    const best = own.sort((a, b) => b.confidence - a.confidence)[0];
-    return best ? [{ ...best, set, condition }] : [];
-  });
-  const threshold = Math.floor(100 * thresholdFor(first, LOST_BLOCKS)) / 100;
-  return { blockCalibration: { ...fitBlockCalibration(outcomes), threshold }, first };
-}
-
-function blockReport({
-  blockCalibration: { threshold },
-  first,
-}: ReturnType<typeof fitBlocks>): string {
-  const nameOf = ({ set, condition }: (typeof first)[number]): string => `${set}, ${condition}`;
-  const lines = [...new Set(first.map(nameOf))].map((name) => {
-    const own = first.filter((block) => nameOf(block) === name);
+/** What first blocks say of themselves, for each collection and condition. */
+function blockReport(all: readonly Asked[], { calibration, first }: CalibratedBlocks): string {
+  const { threshold = 0 } = calibration;
+  const nameOf = ({ set, condition }: Asked): string => `${set}, ${condition}`;
+  const lines = [...new Set(all.map(nameOf))].map((name) => {
+    const own = first.flatMap((block, i) => (block && nameOf(all[i]!) === name ? block : []));
     const right = own.filter(({ correct }) => correct).length;
-    const none = own.filter(({ confidence }) => confidence < threshold!).length;
+    const below = own.filter(({ confidence }) => confidence < threshold).length;
     const ece = (100 * calibrationReport(own).ece).toFixed(1);
-    return `${name}: ${right} of ${own.length} first blocks answer, ${none} are not shown, ECE ${ece}\n`;
+    return `${name}: ${right} of ${own.length} first blocks answer, ${below} not shown, ECE ${ece}\n`;
   });
-  return `Blocks, threshold ${threshold}:\n${lines.join("")}`;
+  return `blocks, threshold ${threshold}\n${lines.join("")}`;
 }
 
 const ofArticles = await asked({
@@ -122,12 +100,15 @@ const ofArticles = await asked({
 const all = [...ofArticles, ...(await askedOfDocuments(values.documents, values.model))];
 const config = await readConfig(values.model);
 const fitted = fit(all, config.hybrid!);
-const ofBlocks = fitBlocks(all);
-process.stdout.write(`${formatCalibration(fitted)}\n${abstentions(all, fitted)}`);
-process.stdout.write(blockReport(ofBlocks));
+const ofBlocks = calibrateBlocks(
+  all.map(({ set, group, blocks }) => ({ group: `${set} ${group}`, blocks })),
+)!;
+const shown = { ...fitted, firstBlocks: [] };
+process.stdout.write(`${formatCalibration(shown)}\n${abstentions(all, fitted)}`);
+process.stdout.write(blockReport(all, ofBlocks));
 if (values.out !== undefined) {
   const { calibration, scoreCalibration } = fitted;
-  const { blockCalibration } = ofBlocks;
+  const { calibration: blockCalibration } = ofBlocks;
   await storeCalibration(
     values.model,
     { calibration, blockCalibration, scoreCalibration },

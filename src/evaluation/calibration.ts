@@ -252,10 +252,16 @@ function checkOutcomes(outcomes: readonly AnswerOutcome[]): void {
   checkEachKind(outcomes);
 }
 
+/** Whether a calibration can be fitted on them. */
+export function hasEachKind(outcomes: readonly { readonly correct: boolean }[]): boolean {
+  const right = outcomes.filter(({ correct }) => correct).length;
+  return Math.min(right, outcomes.length - right) >= MIN_OF_EACH_KIND;
+}
+
 function checkEachKind(outcomes: readonly { readonly correct: boolean }[]): void {
+  if (hasEachKind(outcomes)) return;
   const right = outcomes.filter(({ correct }) => correct).length;
   const wrong = outcomes.length - right;
-  if (Math.min(right, wrong) >= MIN_OF_EACH_KIND) return;
   throw new InputError({
     where: "answers to fit a calibration on",
     expected: `at least ${MIN_OF_EACH_KIND} right and ${MIN_OF_EACH_KIND} wrong ones`,

@@ -1,5 +1,6 @@
 /** The calibration of blocks that a model can store: the probability that a block answers. */
 
+import { z } from "zod";
 import { calibrationFile, probabilityOf, type SignalCalibration } from "./signal-calibration.ts";
 
 /** What the probability of a block is computed from. */
@@ -38,6 +39,20 @@ export const BLOCK_SIGNAL_NAMES = [
  * `minimumConfidence` is given.
  */
 export type BlockCalibration = SignalCalibration<keyof BlockSignals>;
+
+const value = z.number("a number");
+
+/** A number for each signal, in a file. */
+export const BlockSignalsFile = z.strictObject({
+  attention: value,
+  lead: value,
+  words: value,
+  unmatched: value,
+  missing: value,
+  emptiness: value,
+  similarity: value.optional(),
+  similarityLead: value.optional(),
+});
 
 /** `blockCalibration` of `config.json`; of a T5, `block_calibration`. */
 export const BlockCalibrationFile = calibrationFile(BLOCK_SIGNAL_NAMES);

@@ -25,7 +25,7 @@ export interface FittedCalibrations {
   /** That of answers, from `fitCalibration`. Default: the one that the model has. */
   readonly calibration?: AnswerCalibration;
   /** That of blocks, from `fitBlockCalibration`. Default: as above. */
-  readonly blockCalibration?: BlockCalibration;
+  readonly blockCalibration?: BlockCalibration | undefined;
   /** That of the scores of passages, from `fitScoreCalibration`. Default: as above. */
   readonly scoreCalibration?: ScoreCalibration;
 }

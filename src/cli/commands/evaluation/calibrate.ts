@@ -3,6 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { containsAnswer, exactMatch } from "../../../evaluation/answers.ts";
+import { calibrateBlocks } from "../../../evaluation/calibrate-blocks.ts";
 import {
   type AnswerOutcome,
   crossValidatedConfidence,
@@ -77,9 +78,10 @@ export const calibrateCommand = defineCommand({
       if (out !== undefined) await prepareFolder(model, out);
       const record = out === undefined ? undefined : join(out, RECORD);
       const result = await calibrate(open, values, record);
-      const { rated: _, found: __, ...shared } = result;
-      const { calibration, scoreCalibration } = shared;
-      if (out !== undefined) await storeCalibration(model, { calibration, scoreCalibration }, out);
+      const { rated: _, found: __, firstBlocks: ___, ...shared } = result;
+      const { calibration, blockCalibration, scoreCalibration } = shared;
+      const fitted = { calibration, blockCalibration, scoreCalibration };
+      if (out !== undefined) await storeCalibration(model, fitted, out);
       if (record !== undefined) await rm(record, { force: true });
       const shown = values.json ? JSON.stringify(shared) : formatCalibration(result);
       process.stdout.write(`${shown}\n`);
@@ -120,6 +122,16 @@ async function calibrate(
     answerable,
   }));
   const found = await foundPassages(open);
+  const blocks = calibrateBlocks(
+    open.questions.map(({ id, answers = [], passageId }, i) => ({
+      group: passageId ?? id,
+      blocks: replies[i]!.evidence.flatMap((block) =>
+        block.signals
+          ? { signals: block.signals, correct: isRelevant(block, answers, passageId) }
+          : [],
+      ),
+    })),
+  );
   const unanswerable = answered.filter(({ answerable }) => !answerable).length;
   const chosen = threshold ?? (unanswerable > 0 ? rounded(thresholdFor(rated)) : undefined);
   return {
@@ -127,6 +139,8 @@ async function calibrate(
     now: calibrationReport(answered.map(({ confidence, correct }) => ({ confidence, correct }))),
     crossValidated: calibrationReport(rated),
     scoreCalibration: fitScoreCalibration(found, lambdaOf(open)),
+    ...(blocks && { blockCalibration: blocks.calibration }),
+    firstBlocks: blocks?.first.flatMap((block) => block ?? []) ?? [],
     unanswerable,
     rated,
     found,
@@ -148,12 +162,21 @@ async function foundPassages({
   const lists = await hitLists(model.retrieve(texts, index, search));
   return lists.map((hits, i) => {
     const { answers = [], passageId } = questions[i]!;
-    const isRelevant = ({ id, text }: Hit): boolean =>
-      answers.length > 0 &&
-      (passageId === undefined ? containsAnswer(text, answers) : id === passageId);
-    return hits.map((hit) => ({ ...hit.scores!, relevant: isRelevant(hit) }));
+    const relevant = (hit: Hit): boolean =>
+      passageId === undefined ? isRelevant(hit, answers, undefined) : hit.id === passageId;
+    return hits.map((hit) => ({
+      ...hit.scores!,
+      relevant: answers.length > 0 && relevant(hit),
+    }));
   });
 }
+
+/** Whether a text has an answer and, if the relevant passage is known, is of it. */
+const isRelevant = (
+  { id, text }: { readonly id: string; readonly text: string },
+  answers: readonly string[],
+  passageId: string | undefined,
+): boolean => (passageId === undefined || id === passageId) && containsAnswer(text, answers);
 
 /** Down to whole percents, so that it does not lose more answers. */
 const rounded = (threshold: number): number => Math.floor(100 * threshold) / 100;

@@ -7,6 +7,7 @@ import {
 } from "../../../evaluation/calibration-report.ts";
 import type { FoundPassageOutcome } from "../../../evaluation/score-calibration.ts";
 import { type AnswerCalibration, SIGNAL_NAMES } from "../../../model/answer-calibration.ts";
+import type { BlockCalibration } from "../../../model/block-calibration.ts";
 
 import { type ScoreCalibration, scoreCalibrator } from "../../../model/score-calibration.ts";
 
@@ -14,6 +15,10 @@ import { type ScoreCalibration, scoreCalibrator } from "../../../model/score-cal
 export interface Calibrated {
   readonly calibration: AnswerCalibration;
   readonly scoreCalibration: ScoreCalibration;
+  /** Undefined if too few blocks answer, or too few do not. */
+  readonly blockCalibration?: BlockCalibration;
+  /** The most probable block of each question, by cross-validation. */
+  readonly firstBlocks: readonly RatedAnswer[];
   readonly now: CalibrationReport;
   readonly crossValidated: CalibrationReport;
   /** The number of questions that the documents do not answer. */
@@ -33,6 +38,8 @@ type Row = readonly [label: string, ...values: string[]];
 export function formatCalibration({
   calibration,
   scoreCalibration,
+  blockCalibration,
+  firstBlocks,
   now,
   crossValidated,
   unanswerable,
@@ -83,8 +90,22 @@ export function formatCalibration({
     `intercept ${intercept.toFixed(2)}; a weight is the change of the log odds for one deviation`,
     ...(threshold === undefined ? [] : [`no answer below a confidence of ${threshold}`]),
     "",
+    ...blocksText(blockCalibration, firstBlocks),
     scoresText(scoreCalibration, found),
   ].join("\n");
+}
+
+/** How the probabilities of the first blocks fit. */
+function blocksText(
+  calibration: BlockCalibration | undefined,
+  first: readonly RatedAnswer[],
+): string[] {
+  if (!calibration) return [];
+  const { accuracy, meanConfidence, ece } = calibrationReport(first);
+  return [
+    `${first.length} first blocks: ${percent(accuracy)} % answer, mean probability ` +
+      `${percent(meanConfidence)} %, ECE ${percent(ece)} points; none below ${calibration.threshold}`,
+  ];
 }
 
 /** How the scores of passages fit, and the curve that was fitted. */

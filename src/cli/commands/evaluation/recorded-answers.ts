@@ -10,6 +10,7 @@ import { z } from "zod";
 import { type AppendFile, openAppendFile } from "../../../io/append-file.ts";
 import { replaceFile } from "../../../io/replace-file.ts";
 import { AnswerSignalsFile } from "../../../model/answer-calibration.ts";
+import { BlockSignalsFile } from "../../../model/block-calibration.ts";
 import { CONFIG_FILE } from "../../../model/config-file.ts";
 import type { AnswerOptions } from "../../../reatt.ts";
 import { startProgress } from "../../output/progress.ts";
@@ -19,6 +20,9 @@ const recordedAnswer = z.object({
   answer: z.string(),
   confidence: z.number(),
   signals: AnswerSignalsFile.optional(),
+  evidence: z.array(
+    z.object({ id: z.string(), text: z.string(), signals: BlockSignalsFile.optional() }),
+  ),
 });
 
 export type RecordedAnswer = z.infer<typeof recordedAnswer>;
@@ -63,11 +67,13 @@ async function* answersFrom(
 ): AsyncGenerator<RecordedAnswer, void> {
   const texts = questions.slice(first).map(({ question }) => question);
   if (texts.length === 0) return;
-  for await (const { answer, confidence, signals } of model.answer(texts, index, {
+  for await (const { answer, confidence, signals, evidence } of model.answer(texts, index, {
     ...options,
     ...reading,
-  }))
-    yield { answer, confidence, signals };
+  })) {
+    const blocks = evidence.map(({ id, text, signals }) => ({ id, text, signals }));
+    yield { answer, confidence, signals, evidence: blocks };
+  }
 }
 
 const append = async (record: AppendFile | undefined, answer: RecordedAnswer): Promise<void> =>
