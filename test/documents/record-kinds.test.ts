@@ -372,6 +372,27 @@ const TABLES: Readonly<{ [what: string]: [file: string, table: string, records: 
       ["3", "", 'at noon."', {}],
     ],
   ],
+  "cells of a TSV that Excel puts in quotes": [
+    "a.tsv",
+    [
+      "id\ttitle\ttext",
+      '1\t"Ada, the first"\t"She said ""no"" to it."',
+      '2\t"Two\nlines"\t"One\ttab"',
+      '3\tBob\t"Two\nmore lines"',
+      '4\tEve\t"Open',
+      '5"\tMallory\t"A quotation."',
+      '6\tTrent\t"A, "b" c"',
+      "",
+    ].join("\n"),
+    [
+      ["1", "Ada, the first", 'She said "no" to it.', {}],
+      ["2", "Two\nlines", "One\ttab", {}],
+      ["3", "Bob", "Two\nmore lines", {}],
+      ["4", "Eve", '"Open', {}],
+      ['5"', "Mallory", '"A quotation."', {}],
+      ["6", "Trent", '"A, "b" c"', {}],
+    ],
+  ],
   "a quote that is not closed": [
     "a.csv",
     'id,text\n1,"open\n2,"B."\n3,"5" disk, a "x" y\n4,"a ""b""\nc"\n5,"end',
