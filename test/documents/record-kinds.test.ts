@@ -325,7 +325,10 @@ test("a column is that of the ids only if all its values differ", async () => {
 });
 
 test("JSON as people and programs write it", async () => {
-  const text = `// "list"\n[{"a": NaN, "b": -Infinity, "text": "1, // NaN ,] \\" /* */",},\n/* "x */ ]`;
+  const text = [
+    '// "list"\n[{"a": NaN, "b": -Infinity,',
+    '"text": "1, // NaN ,] \\" /* */",},\n/* "x */ ]',
+  ].join(" ");
   const { passages } = await readOne("a.json", text);
   assert.equal(recordsOf(passages), [["1", "", '1, // NaN ,] " /* */', {}]]);
   const lines = await readOne("a.jsonl", '{"a": 1, "b": NaN}\n{"a": 2, "b": 3}\n');

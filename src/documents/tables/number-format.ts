@@ -37,13 +37,13 @@ export function numberFormat(id: number, code?: string): NumberFormat {
   if (isDateFormat(given)) return { isDate: true, show: (days) => ({ text: dateText(days) }) };
   const show = (number: number): ShownNumber => {
     const text = formatted(given, number);
-    return { text, value: valueOf(text, number) };
+    return { text, value: filterValue(text, number) };
   };
   return { isDate: false, show };
 }
 
 /** The number for filters of what a cell shows. Undefined for a label such as `01234`. */
-export const valueOf = (text: string, number: number): string | undefined =>
+export const filterValue = (text: string, number: number): string | undefined =>
   text === "" || LABEL.test(text) ? undefined : plainNumber(number);
 
 /** As Excel shows 0.1 + 0.2. */
