@@ -107,6 +107,29 @@ test("pdf: headings by size, running heads, contents, paragraphs over a page's e
   assert.equal(notes, []);
 });
 
+test("pdf: headings by bookmarks, also in letters as large as those of the text", async () => {
+  const file = pdfOf(
+    [
+      page("(1.2 Fees) Tj 0 -30 Td (The fee is 40 crowns.) Tj"),
+      page("(Fees and times are below.) Tj 0 -30 Td (Times) Tj 0 -30 Td (At noon.) Tj"),
+    ],
+    {
+      bookmarks: [
+        ["Fees", 1],
+        ["2 Times", 2],
+      ],
+    },
+  );
+  const { passages } = await readOne("a.pdf", file);
+  assert.equal(
+    passages.map(({ title, text }) => [title, text]),
+    [
+      ["a > 1.2 Fees", "The fee is 40 crowns.\n\nFees and times are below."],
+      ["a > Times", "At noon."],
+    ],
+  );
+});
+
 test("pdf: pages without text are named", async () => {
   const { notes } = await readOne("a.pdf", pdfOf([page("(One.) Tj"), "", page("(Three.) Tj"), ""]));
   assert.match(notes[0]!, /^a\.pdf: expected text on each page, got 2 without text: page 2, 4; /);

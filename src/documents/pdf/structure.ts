@@ -1,6 +1,6 @@
 /**
- * The headings, paragraphs and tables of the pages of a PDF file. The format has none of them: sizes
- * of fonts, bookmarks and repetition tell.
+ * The headings, paragraphs and tables of the pages of a PDF file. The format has none of them:
+ * sizes of fonts, bookmarks and repetition tell.
  */
 
 import { tableRule } from "../../text/reading-form.ts";
@@ -127,6 +127,8 @@ function* paragraphsOf(
 /** Which lines are headings: those that bookmarks name, and those in larger letters. */
 class HeadingLevels {
   readonly #bookmarks = new Map<string, number>();
+  /** The levels that bookmarks give to the sizes of letters. */
+  readonly #levels = new Map<number, number>();
   /** The sizes of headings, the largest first. */
   readonly #sizes: readonly number[];
   readonly #text: number;
@@ -140,10 +142,12 @@ class HeadingLevels {
       for (const { text, height } of lines)
         letters.set(size(height), (letters.get(size(height)) ?? 0) + text.length);
     this.#text = [...letters].reduce((best, one) => (one[1] > best[1] ? one : best), [0, 0])[0];
-    const named = pages.flatMap(({ lines }, i) =>
-      lines.flatMap((line) => this.#bookmarks.get(`${i + 1} ${plain(line.text)}`) ?? []),
-    );
-    this.#deepest = Math.max(0, ...new Set(named));
+    for (const [i, { lines }] of pages.entries())
+      for (const { text, height } of lines) {
+        const level = this.#bookmarks.get(`${i + 1} ${plain(text)}`);
+        if (level !== undefined) this.#levels.set(size(height), level);
+      }
+    this.#deepest = Math.max(0, ...this.#levels.values());
     const isLarge = (height: number): boolean => height > HEADING_SIZE * this.#text;
     this.#sizes = [...letters.keys()].filter(isLarge).sort((a, b) => b - a);
   }
@@ -155,7 +159,7 @@ class HeadingLevels {
     if (!HEADING.test(text.trim()) || LABEL.test(text.trim())) return undefined;
     if (text.length > MAX_HEADING_LENGTH || text.includes("\t")) return undefined;
     const rank = this.#deepest > 0 ? this.#deepest : this.#sizes.indexOf(size(height));
-    return Math.min(rank + 1, MAX_LEVEL);
+    return this.#levels.get(size(height)) ?? Math.min(rank + 1, MAX_LEVEL);
   }
 }
 
@@ -165,13 +169,15 @@ const size = (height: number): number => Math.round(2 * height) / 2;
 /** A title without its number and its spaces. */
 const plain = (title: string): string =>
   title
-    .replace(/^\s*(?:chapter|section|appendix)?\s*[\dA-Z]{0,3}(?:\.\d+)*[.:)]?\s+/i, "")
-    .replace(/\s+/g, "")
+    .trim()
+    .replace(/\s+/g, " ")
+    .replace(/^(?:(?:chapter|section|appendix) )?[\dA-Z]{0,3}(?:\.\d{1,3}){0,6}[.:)]? /i, "")
+    .replaceAll(" ", "")
     .toLowerCase();
 
 /** Leaves out the lines of a table of contents. */
 function withoutContents(page: PageText): PageText {
-  const entries = page.lines.filter(({ text }) => pageOf(text) !== undefined);
-  if (!isContents(entries.map(({ text }) => text))) return page;
-  return { ...page, lines: page.lines.filter((line) => !entries.includes(line)) };
+  const entries = new Set(page.lines.filter(({ text }) => pageOf(text) !== undefined));
+  if (!isContents(Array.from(entries, ({ text }) => text))) return page;
+  return { ...page, lines: page.lines.filter((line) => !entries.has(line)) };
 }
