@@ -9,9 +9,10 @@ import { DOCUMENT_OPTIONS } from "../options/document-options.ts";
 import { INDEX_OPTIONS } from "../options/library-options.ts";
 import { callback, type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
+import { isFields } from "../text/fields.ts";
 import { createIdTable } from "../text/id-table.ts";
 import type { Passage } from "../text/passage.ts";
-import { identifier, isFields, TEXT_NAMES } from "../text/record-fields.ts";
+import { identifier, TEXT_NAMES, unwrapped } from "../text/record-fields.ts";
 import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import { type DocumentReader, READERS } from "./define-reader.ts";
 import { Budget } from "./file/budget.ts";
@@ -192,7 +193,7 @@ function passageOfRecord(value: unknown, line: number, ids: RecordIds, budget: B
   const { document, ...fields } = isObject ? value : { text: linesOf(value, budget) };
   const { id = `line ${line}`, title = "", text, others, metadata } = ids.fieldsOf(fields);
   const isEmpty = text === undefined && TEXT_NAMES.some((name) => fields[name] === "");
-  const list = isEmpty ? "" : linesOf(text === undefined ? fields : others, budget);
+  const list = isEmpty ? "" : linesOf(text === undefined ? unwrapped(fields) : others, budget);
   const parent = identifier(document);
   return {
     id,

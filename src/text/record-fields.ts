@@ -3,9 +3,9 @@
  * rule says which of them hold id, title and text; all others are metadata.
  */
 
+import { conversationIn } from "./conversation.ts";
+import { type Fields, isFields } from "./fields.ts";
 import { isMetadataValue, type Metadata, type MetadataValue } from "./passage.ts";
-
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** The names of fields with a meaning. The first that has a value counts. */
 export const ID_NAMES: readonly string[] = ["_id", "id", "id_", "docid", "doc_id", "docno", "pid"];
@@ -33,13 +33,12 @@ export interface RecordFields {
   readonly id: string | undefined;
   readonly title: string | undefined;
   readonly text: string | undefined;
+  /** Whether the lines of the text are those of a conversation. */
+  readonly isConversation: boolean;
   /** The fields that are read before the text: those of a record that names no metadata. */
   readonly others: Fields;
   readonly metadata: Metadata;
 }
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Sorts the fields of a record. Of two fields with one name, that in `metadata` counts.
@@ -51,8 +50,9 @@ export function recordFields(record: Fields, idNames = ID_NAMES): RecordFields {
   const idName = idNames.find((name) => identifier(fields[name]) !== undefined);
   const titleName = TITLE_NAMES.find((name) => typeof fields[name] === "string");
   const textName = TEXT_NAMES.find((name) => textOf(fields[name]) !== undefined);
+  const talk = textName === undefined ? conversationIn(fields) : undefined;
   const unused = ["_id", "id"].filter((name) => idNames.includes(name));
-  const own = new Set([...unused, idName, titleName, textName, ...METADATA_NAMES]);
+  const own = new Set([...unused, idName, titleName, textName, talk?.name, ...METADATA_NAMES]);
   const others = Object.fromEntries(
     Object.entries(fields).filter(
       ([name, value]) => !own.has(name) || (METADATA_NAMES.includes(name) && !isFields(value)),
@@ -63,7 +63,8 @@ export function recordFields(record: Fields, idNames = ID_NAMES): RecordFields {
   return {
     id: idName && identifier(fields[idName]),
     title: titleName && (fields[titleName] as string),
-    text: textName && textOf(fields[textName]),
+    text: textName === undefined ? talk?.text : textOf(fields[textName]),
+    isConversation: talk !== undefined,
     others: named.length === 0 ? others : {},
     metadata: metadataOf(Object.assign({}, others, ...inner)),
   };
@@ -72,6 +73,7 @@ export function recordFields(record: Fields, idNames = ID_NAMES): RecordFields {
 /** The record inside of what LangChain, LlamaIndex and Elasticsearch write around it. */
 export function unwrapped(fields: Fields): Fields {
   const { kwargs, lc, __data__: data, _source: source, _id, node } = fields;
+  if (fields.type === "Feature" && isFields(fields.properties)) return feature(fields);
   if (lc !== undefined && isFields(kwargs)) return kwargs;
   if (isFields(data)) return data;
   if (isFields(source)) return { ...source, ...(_id !== undefined && { _id }) };
@@ -79,10 +81,19 @@ export function unwrapped(fields: Fields): Fields {
   return fields;
 }
 
-/** Whether an object has a field that holds text. */
+/** A feature of GeoJSON (RFC 7946): of its place, people read the position of a point. */
+function feature({ id, properties, geometry }: Fields): Fields {
+  const { type, coordinates } = asFields(geometry);
+  const [longitude, latitude] = type === "Point" && Array.isArray(coordinates) ? coordinates : [];
+  const place = longitude === undefined ? {} : { longitude, latitude };
+  return { ...(id !== undefined && { id }), ...place, ...asFields(properties) };
+}
+
+/** Whether an object has a field that holds text, or a conversation. */
 export const hasText = (fields: Fields): boolean => {
   const inner = unwrappedOnce(fields);
-  return TEXT_NAMES.some((name) => textOf(inner[name]) !== undefined);
+  const hasNamed = TEXT_NAMES.some((name) => textOf(inner[name]) !== undefined);
+  return hasNamed || conversationIn(inner) !== undefined;
 };
 
 const unwrappedOnce = (fields: Fields): Fields =>

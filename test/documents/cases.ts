@@ -240,9 +240,21 @@ export const CASES: Readonly<Record<string, FormatCase>> = {
     sample:
       "Guide\n=====\n\nUse ``a``. [1]_\n\n.. note:: Hot.\n\n::\n\n  code\n\n+---+\n| a |\n+---+\n\n.. [1] N.\n",
     texts: ["Use a.\n\nNote: Hot.\n\ncode\n\na\n\nN."],
-    hostile: repeating(
-      ...["*a ", "`a ", ":a:`", "a_ ", "- - ", ".. a::\n", "a\n b\n", "a.b.", "+--+\n"],
-    ),
+    hostile: [
+      between("+--+--+\n", "|a |b |\n|  +--+\n", "+--+--+\n"),
+      ...repeating(
+        "*a ",
+        "*a, **b ",
+        "`a ",
+        ":a:`",
+        "a_ ",
+        "- - ",
+        ".. a::\n",
+        "a\n b\n",
+        "a.b.",
+        "+--+\n",
+      ),
+    ],
   },
   "mail.eml": {
     sample:

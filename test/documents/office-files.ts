@@ -42,11 +42,21 @@ export function pptx(...slides: string[]): Buffer {
 const SHEETS =
   'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
 
-/** Sheets by their names, and the shared texts. */
+/**
+ * Sheets by their names, and the shared texts.
+ *
+ * @param formats of numbers; the styles of cells with them are 3, 4, and so on
+ */
 export function xlsx(
   sheets: Readonly<Record<string, string>>,
   shared: readonly string[] = [],
+  formats: readonly string[] = [],
 ): Buffer {
+  const codes = ["dd/mm/yyyy", ...formats].map((code, i) => {
+    const escaped = code.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+    return `<numFmt numFmtId="${164 + i}" formatCode="${escaped}"/>`;
+  });
+  const styles = [0, 14, ...codes.map((_, i) => 164 + i)].map((id) => `<xf numFmtId="${id}"/>`);
   const names = Object.keys(sheets);
   const parts: Record<string, string> = {
     "xl/workbook.xml": `<workbook ${SHEETS}><sheets>${names.map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="r${i}"/>`).join("")}</sheets></workbook>`,
@@ -58,7 +68,7 @@ export function xlsx(
       t: ["styles", "styles.xml"],
     }),
     "xl/sharedStrings.xml": `<sst ${SHEETS}>${shared.map((text) => `<si><t>${text}</t></si>`).join("")}</sst>`,
-    "xl/styles.xml": `<styleSheet ${SHEETS}><numFmts><numFmt numFmtId="164" formatCode="dd/mm/yyyy"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`,
+    "xl/styles.xml": `<styleSheet ${SHEETS}><numFmts>${codes.join("")}</numFmts><cellXfs>${styles.join("")}</cellXfs></styleSheet>`,
   };
   for (const [i, xml] of Object.values(sheets).entries())
     parts[`xl/worksheets/sheet${i}.xml`] = `<worksheet ${SHEETS}>${xml}</worksheet>`;

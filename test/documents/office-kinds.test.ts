@@ -419,6 +419,42 @@ test("excel: rows with typed columns, dates and the sheet", async () => {
   );
 });
 
+/** What Excel shows of a number in a format, and the value for filters. */
+const FORMATS: readonly (readonly [string, number, string, string | number])[] = [
+  ["0.0%", 0.125, "12.5%", 0.125],
+  ["[$€-2] #,##0.00", 1234.5, "€ 1,234.50", 1234.5],
+  ['_-"£"* #,##0.00_-', 1234.5, "£ 1,234.50", 1234.5],
+  ["#,##0;[Red](#,##0)", -1234, "(1,234)", -1234],
+  ['#,##0 "km"', 4200, "4,200 km", 4200],
+  ['0 "°C"', 9, "9 °C", 9],
+  ["00000", 1234, "01234", "01234"],
+  ["(000) 000-0000", 5_550_109_999, "(555) 010-9999", "(555) 010-9999"],
+  ["[h]:mm", 36.5 / 24, "36:30", "36:30"],
+  ["h:mm", 0.5, "12:00:00", "12:00:00"],
+  ["# ?/?", 1.5, "1 1/2", 1.5],
+  ["0.00E+00", 12_345, "1.23E+04", 12_345],
+  ["0 [x", 3, "3", 3],
+];
+
+test("excel: numbers as a person sees them, and their values", async () => {
+  const row = (number: number, cells: readonly string[]) =>
+    `<row r="${number}">${cells.join("")}</row>`;
+  const names = FORMATS.map((_, i) => `<c t="str"><v>c${i}</v></c>`);
+  const numbers = FORMATS.map(([, value], i) => `<c s="${i + 3}"><v>${value}</v></c>`);
+  const sheet = `<sheetData>${row(1, names)}${row(2, numbers)}</sheetData>`;
+  const file = xlsx(
+    { S: sheet },
+    [],
+    FORMATS.map(([code]) => code),
+  );
+  const [passage] = (await readOne("a.xlsx", file)).passages;
+  assert.equal(
+    passage!.text.split("\n"),
+    FORMATS.map(([, , shown], i) => `c${i}: ${shown}`),
+  );
+  for (const [i, [, , , value]] of FORMATS.entries()) assert.is(passage!.metadata![`c${i}`], value);
+});
+
 test("excel: merged cells, and a column far away", async () => {
   const text = (at: string, value: string) => `<c r="${at}" t="str"><v>${value}</v></c>`;
   const sheet = `<sheetData><row r="1">${text("A1", "Name")}${text("B1", "Type")}</row><row r="2">${text("A2", "North")}${text("B2", "x")}</row><row r="3">${text("B3", "y")}</row><row r="4">${text("XFE4", "beyond")}</row></sheetData><mergeCells><mergeCell ref="A2:A3"/><mergeCell ref="A5:XFD1048576"/></mergeCells>`;

@@ -28,6 +28,12 @@ const TEXTS: Readonly<Record<string, [content: string, text: string, parts?: Pdf
   ],
   "an exponent": ["(It is 10) Tj /F1 7 Tf 36 5 Td (6) Tj", "It is 10^6"],
   "a word over two lines": ["(The car-) Tj 0 -14 Td (pet is red.) Tj", "The carpet is red."],
+  "exponents of several characters": [
+    "(10) Tj /F1 7 Tf 14 5 Td (-6) Tj /F1 12 Tf 20 -5 Td (and 2) Tj /F1 7 Tf 30 5 Td (n) Tj",
+    "10^-6 and 2^n",
+  ],
+  "text drawn twice": ["(Total) Tj 0.3 0 Td (Total) Tj -0.3 -40 Td (Total) Tj", "Total\n\nTotal"],
+  "a watermark": ["(A fee.) Tj ET BT /F1 60 Tf 0.7 0.7 -0.7 0.7 150 300 Tm (DRAFT) Tj", "A fee."],
   paragraphs: ["(One.) Tj 0 -40 Td (Two.) Tj", "One.\n\nTwo."],
   "columns of a table": [
     "(Name) Tj 200 0 Td (Price) Tj -200 -14 Td (Lamp) Tj 200 0 Td (9.50) Tj",
@@ -67,6 +73,68 @@ test("pdf: characters without a meaning are counted by page", async () => {
   );
 });
 
+test("pdf: headings by size, running heads, contents, paragraphs over a page's end", async () => {
+  const withEdges = (number: number, content: string): string =>
+    `BT /F1 10 Tf 72 760 Td (Harbour guide) Tj ET ${content} BT /F1 10 Tf 300 40 Td (Page ${number} of 3) Tj ET`;
+  const dots = (title: string, number: number) => `(${title} ........ ${number}) Tj 0 -14 Td`;
+  const heading = (text: string) => `/F1 18 Tf (${text}) Tj /F1 12 Tf 0 -30 Td`;
+  const file = pdfOf([
+    withEdges(1, page(`${dots("Fees", 2)} ${dots("Boats", 2)} ${dots("Times", 3)}`)),
+    withEdges(
+      2,
+      page(
+        `${heading("Fees")} (The fee is 40 crowns.) Tj 0 -60 Td ${heading("Times")} (It leaves) Tj`,
+      ),
+    ),
+    withEdges(
+      3,
+      page("(at noon on each day of the week.) Tj 0 -40 Td (Or later, says 2 of 3.) Tj"),
+    ),
+  ]);
+  const { passages, notes } = await readOne("a.pdf", file);
+  assert.equal(
+    passages.map(({ title, text, metadata }) => [title, text, metadata!._page, metadata!._pages]),
+    [
+      ["a > Fees", "The fee is 40 crowns.", 2, undefined],
+      [
+        "a > Times",
+        "It leaves\nat noon on each day of the week.\n\nOr later, says 2 of 3.",
+        2,
+        "2-3",
+      ],
+    ],
+  );
+  assert.equal(notes, []);
+});
+
+test("pdf: headings by bookmarks, also in letters as large as those of the text", async () => {
+  const file = pdfOf(
+    [
+      page("(1.2 Fees) Tj 0 -30 Td (The fee is 40 crowns.) Tj"),
+      page("(Fees and times are below.) Tj 0 -30 Td (Times) Tj 0 -30 Td (At noon.) Tj"),
+    ],
+    {
+      bookmarks: [
+        ["Fees", 1],
+        ["2 Times", 2],
+      ],
+    },
+  );
+  const { passages } = await readOne("a.pdf", file);
+  assert.equal(
+    passages.map(({ title, text }) => [title, text]),
+    [
+      ["a > 1.2 Fees", "The fee is 40 crowns.\n\nFees and times are below."],
+      ["a > Times", "At noon."],
+    ],
+  );
+});
+
+test("pdf: pages without text are named", async () => {
+  const { notes } = await readOne("a.pdf", pdfOf([page("(One.) Tj"), "", page("(Three.) Tj"), ""]));
+  assert.match(notes[0]!, /^a\.pdf: expected text on each page, got 2 without text: page 2, 4; /);
+});
+
 test("pdf: the pages that a passage stands on, which does not join two slides", async () => {
   const { passages } = await readOne("a.pdf", pdf("One.", "Two.", "Three."));
   assert.equal(
@@ -89,7 +157,7 @@ test("pdf: titles that say nothing give way to the largest line, else to the nam
   const titleOf = async (content: string, title?: string) =>
     (await readOne("my-file.pdf", pdfOf([content], title === undefined ? {} : { title })))
       .passages[0]!.title;
-  assert.is(await titleOf(large, "Cats of Africa"), "Cats of Africa");
+  assert.is(await titleOf(large, "Cats of Africa"), "Cats of Africa > Lions");
   for (const useless of [
     "Microsoft Word - Document1",
     "untitled",

@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { parseRecords } from "../../src/io/json/parse-json.ts";
 import type { Passage } from "../../src/text/passage.ts";
+import { assertLinear } from "../support/linear-time.ts";
 import { readAll, readOne } from "./support.ts";
 
 /** Id without the file, title, text and metadata without the fields of reatt. */
@@ -118,6 +120,104 @@ const JSON_KINDS: Readonly<{ [what: string]: [value: unknown, records: Record[]]
       ["2", "", "A chair.", {}],
     ],
   ],
+  "a document with parts": [
+    {
+      title: "Guide",
+      sections: [
+        { heading: "Fees", text: "T1.", sections: [{ name: "Boats", content: "T2." }] },
+        { title: "Times", text: "T3." },
+      ],
+    },
+    [
+      ["1", "Guide > Fees", "T1.", {}],
+      ["1.1", "Guide > Fees > Boats", "T2.", {}],
+      ["2", "Guide > Times", "T3.", {}],
+    ],
+  ],
+  "a list with a description": [
+    { title: "Shop", about: "All our lamps.", total: 1, items: [{ kind: "lamp" }] },
+    [
+      [
+        "0",
+        "Shop",
+        "title: Shop\nabout: All our lamps.\ntotal: 1",
+        { about: "All our lamps.", total: 1 },
+      ],
+      ["1", "Shop", "kind: lamp", { kind: "lamp" }],
+    ],
+  ],
+  GeoJSON: [
+    {
+      type: "FeatureCollection",
+      name: "Ports",
+      features: [
+        {
+          type: "Feature",
+          id: 3,
+          geometry: { type: "Point", coordinates: [4.5, 52] },
+          properties: { port: "Hoorn" },
+        },
+        { type: "Feature", geometry: { coordinates: [[[1, 2]]] }, properties: { port: "Edam" } },
+      ],
+    },
+    [
+      [
+        "3",
+        "Ports",
+        "id: 3\nlongitude: 4.5\nlatitude: 52\nport: Hoorn",
+        { longitude: 4.5, latitude: 52, port: "Hoorn" },
+      ],
+      ["2", "Ports", "port: Edam", { port: "Edam" }],
+    ],
+  ],
+  "messages of OpenAI": [
+    [
+      {
+        messages: [
+          { role: "user", content: "When?" },
+          { role: "assistant", content: [{ type: "text", text: "At noon." }] },
+        ],
+      },
+    ],
+    [["1", "", "user: When?\nassistant: At noon.", {}]],
+  ],
+  "ChatGPT's tree": [
+    [
+      {
+        title: "Ferry",
+        mapping: {
+          b: {
+            message: { author: { role: "assistant" }, content: { parts: ["Noon."] } },
+            parent: "a",
+          },
+          a: { message: { author: { role: "user" }, content: { parts: ["When?"] } }, parent: "r" },
+          r: { message: null, parent: null },
+        },
+      },
+    ],
+    [["1", "Ferry", "user: When?\nassistant: Noon.", {}]],
+  ],
+  Slack: [
+    [
+      {
+        type: "message",
+        user: "U1",
+        ts: "1700000000.1",
+        text: "A &amp; B, <@U2> <http://a.b|here>",
+      },
+      { type: "message", user: "U2", ts: "1700000001.1", text: "Yes" },
+    ],
+    [["1", "a", "U1: A & B, @U2 here\nU2: Yes", {}]],
+  ],
+  Telegram: [
+    {
+      name: "Port",
+      messages: [
+        { from: "Orla", date: "2024-05-01", text: ["See ", { type: "link", text: "x.y" }, "."] },
+      ],
+    },
+    [["1", "a", "name: Port\n\n2024-05-01 Orla: See x.y.", { name: "Port" }]],
+  ],
   "a configuration": [
     { name: "app", version: 2, servers: ["a", "b"] },
     [
@@ -157,8 +257,8 @@ const JSON_KINDS: Readonly<{ [what: string]: [value: unknown, records: Record[]]
   ],
 };
 
-/** Lines of JSON are a stream, so that the first of two records keeps the id of both. */
-const IN_A_LIST_ONLY = ["a repeated id", "an id of another name, which is unique"];
+/** Lines of JSON are a stream: the first of two records keeps an id, and each is a document. */
+const IN_A_LIST_ONLY = ["a repeated id", "an id of another name, which is unique", "Slack"];
 
 for (const [what, [value, expected]] of Object.entries(JSON_KINDS))
   test(`json: ${what}`, async () => {
@@ -222,6 +322,29 @@ test("a column is that of the ids only if all its values differ", async () => {
   const byOther = await readOne("a.csv", `id,docno,note\n${rows}`);
   assert.is(byOther.passages[4]!.id, "a.csv#P4");
   assert.equal(byOther.notes, []);
+});
+
+test("JSON as people and programs write it", async () => {
+  const text = [
+    '// "list"\n[{"a": NaN, "b": -Infinity,',
+    '"text": "1, // NaN ,] \\" /* */",},\n/* "x */ ]',
+  ].join(" ");
+  const { passages } = await readOne("a.json", text);
+  assert.equal(recordsOf(passages), [["1", "", '1, // NaN ,] " /* */', {}]]);
+  const lines = await readOne("a.jsonl", '{"a": 1, "b": NaN}\n{"a": 2, "b": 3}\n');
+  assert.equal(
+    lines.passages.map(({ text }) => text),
+    ["a: 1", "a: 2\nb: 3"],
+  );
+});
+
+test("relaxed JSON is read in a time that grows with its length", async () => {
+  for (const part of ['"', "/*", "//", ",", ", ", "\\", '\\"', "NaN", "-"])
+    await assertLinear((size) => {
+      try {
+        parseRecords(`[${part.repeat(size)}`, "");
+      } catch {}
+    }, 2 ** 15);
 });
 
 test("integers of 17 digits and more are texts in JSON", async () => {
@@ -370,6 +493,27 @@ const TABLES: Readonly<{ [what: string]: [file: string, table: string, records: 
       ["1", "", '"Blue Heron" is a ferry.', {}],
       ["2", "", '"It leaves', {}],
       ["3", "", 'at noon."', {}],
+    ],
+  ],
+  "cells of a TSV that Excel puts in quotes": [
+    "a.tsv",
+    [
+      "id\ttitle\ttext",
+      '1\t"Ada, the first"\t"She said ""no"" to it."',
+      '2\t"Two\nlines"\t"One\ttab"',
+      '3\tBob\t"Two\nmore lines"',
+      '4\tEve\t"Open',
+      '5"\tMallory\t"A quotation."',
+      '6\tTrent\t"A, "b" c"',
+      "",
+    ].join("\n"),
+    [
+      ["1", "Ada, the first", 'She said "no" to it.', {}],
+      ["2", "Two\nlines", "One\ttab", {}],
+      ["3", "Bob", "Two\nmore lines", {}],
+      ["4", "Eve", '"Open', {}],
+      ['5"', "Mallory", '"A quotation."', {}],
+      ["6", "Trent", '"A, "b" c"', {}],
     ],
   ],
   "a quote that is not closed": [

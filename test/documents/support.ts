@@ -150,6 +150,8 @@ export interface PdfParts {
   readonly font?: string;
   readonly title?: string;
   readonly size?: readonly [width: number, height: number];
+  /** The titles of an outline of one level, and the pages that they are on. */
+  readonly bookmarks?: readonly (readonly [title: string, page: number])[];
 }
 
 /** A PDF document with these contents of pages. */
@@ -159,11 +161,18 @@ export function pdfOf(
     font = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     title,
     size = [612, 792],
+    bookmarks = [],
   }: PdfParts = {},
 ): Buffer {
   const kids = pages.map((_, i) => `${4 + 2 * i} 0 R`).join(" ");
+  const outline = bookmarks.map(([name, page], i) => {
+    const next = i + 1 < bookmarks.length ? `/Next ${802 + i} 0 R` : "";
+    return `${801 + i} 0 obj<</Title(${name})/Parent 800 0 R${next}/Dest[${2 + 2 * page} 0 R/Fit]>>endobj`;
+  });
+  const ends = `/First 801 0 R/Last ${800 + outline.length} 0 R/Count ${outline.length}`;
   const objects = [
-    "1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj",
+    `1 0 obj<</Type/Catalog/Pages 2 0 R${outline.length > 0 ? "/Outlines 800 0 R" : ""}>>endobj`,
+    ...(outline.length > 0 ? [`800 0 obj<</Type/Outlines${ends}>>endobj`, ...outline] : []),
     `2 0 obj<</Type/Pages/Kids[${kids}]/Count ${pages.length}>>endobj`,
     `3 0 obj${font}endobj`,
     ...pages.flatMap((stream, i) => [

@@ -1,8 +1,5 @@
-/** The paragraphs of a page of PDF, from the texts that pdf.js finds on it. */
+/** The lines of a page of PDF, from the texts that pdf.js finds on it. */
 
-import { tableRule } from "../../text/reading-form.ts";
-import { areNames } from "../tables/table-columns.ts";
-import type { Block } from "../tree/document.ts";
 import { superscript } from "../tree/scripts.ts";
 
 /** A text on the page, as pdf.js gives it. Lengths are in points, heights are those of the font. */
@@ -14,10 +11,13 @@ interface TextItem {
   readonly hasEOL: boolean;
 }
 
-interface Line {
+export interface Line {
   text: string;
-  /** Of its largest text. */
+  /** Of its largest text, and of its smallest one. */
   height: number;
+  least: number;
+  /** The height of its first text above the origin of the page, along the direction of reading. */
+  readonly y: number;
   /** Whether a gap before it ends a paragraph. */
   readonly isFirst: boolean;
 }
@@ -36,26 +36,35 @@ const COLUMN_GAP = 1.5;
 const PARAGRAPH_GAP = 1.7;
 /** Superscripts are smaller and higher than the text before them, in heights of that text. */
 const [SCRIPT_HEIGHT, SCRIPT_RISE] = [0.8, 0.2];
+const RAISED = /^[-−+]?[\p{L}\p{N}.,]{1,6}$/u;
+/** Texts that are drawn twice, as bold or with a shadow, are closer than this. */
+const DOUBLE_GAP = 0.2; // heights of the font
 /** Marks of lists in Wingdings and Symbol, which have no meaning in Unicode. */
 const BULLETS = /[\uf0b7\uf0a7\uf0d8\uf076\uf0fc\uf02d\uf06e\uf0a8]/g;
 const MEANINGLESS = /(?![\t\n\f\r])\p{Cc}|[\ufffd\p{Co}\p{Cn}]/gu;
 /** A text with more of these is left out whole: its other characters are wrong as well. */
 const MAX_MEANINGLESS = 0.2;
 
-export function pageText(items: readonly unknown[], isSlide: boolean): PageText {
+export function pageText(given: readonly unknown[], isSlide: boolean): PageText {
+  const items = (given as TextItem[]).filter(({ str }) => typeof str === "string");
+  const direction = mainDirection(items);
+  const drawn = new DrawnTexts();
   const lines: Line[] = [];
   let [isOpen, lost] = [false, 0];
   let last: { readonly y: number; readonly height: number } | undefined;
-  for (const item of items as TextItem[]) {
-    if (typeof item.str !== "string") continue;
+  for (const item of items) {
+    if (directionOf(item) !== direction || drawn.has(item)) {
+      if (item.hasEOL) isOpen = false;
+      continue;
+    }
     const known = meaningful(item.str);
     lost += known.lost;
     const { height, width } = item;
-    const y = item.transform[5]!;
+    const y = heightAlong(item, direction);
     if (!isOpen) {
       const gap = last === undefined ? 0 : last.y - y;
       const isFirst = lines.length === 0 || (height > 0 && gap > PARAGRAPH_GAP * height);
-      lines.push({ text: "", height: 0, isFirst });
+      lines.push({ text: "", height: 0, least: Infinity, y, isFirst });
       isOpen = true;
     }
     const line = lines.at(-1)!;
@@ -65,7 +74,7 @@ export function pageText(items: readonly unknown[], isSlide: boolean): PageText 
       height > 0 &&
       height < SCRIPT_HEIGHT * last.height &&
       y - last.y > SCRIPT_RISE * last.height &&
-      /^\d{1,3}$/.test(known.text);
+      RAISED.test(known.text);
     line.text += isColumn
       ? "\t"
       : isRaised
@@ -73,11 +82,47 @@ export function pageText(items: readonly unknown[], isSlide: boolean): PageText 
         : known.text;
     if (item.str.trim() !== "" && !isRaised) {
       line.height = Math.max(line.height, height);
+      line.least = Math.min(line.least, height);
       last = { y, height: height || last?.height || 0 };
     }
     if (item.hasEOL) isOpen = false;
   }
   return { lines, lost, isSlide };
+}
+
+/** The direction of reading in degrees; of a text without a length, that of the page. */
+const directionOf = ({ transform: [a = 1, b = 0] }: TextItem): number =>
+  Math.round((Math.atan2(b, a) * 180) / Math.PI / 5) * 5;
+
+/** The direction of most letters. Watermarks and marks at the margin are turned. */
+function mainDirection(items: readonly TextItem[]): number {
+  const letters = new Map<number, number>();
+  for (const item of items) {
+    const direction = directionOf(item);
+    letters.set(direction, (letters.get(direction) ?? 0) + item.str.trim().length);
+  }
+  return [...letters].reduce((best, one) => (one[1] > best[1] ? one : best), [0, 0])[0];
+}
+
+function heightAlong({ transform }: TextItem, direction: number): number {
+  const angle = (direction * Math.PI) / 180;
+  return transform[5]! * Math.cos(angle) - transform[4]! * Math.sin(angle);
+}
+
+/** The texts of a page, by their places. */
+class DrawnTexts {
+  readonly #places = new Set<string>();
+
+  /** Whether the same text was at this place before. */
+  has({ str, height, transform }: TextItem): boolean {
+    if (str.trim() === "" || height === 0) return false;
+    const step = DOUBLE_GAP * height;
+    const [x, y] = [Math.round(transform[4]! / step), Math.round(transform[5]! / step)];
+    const near = [-1, 0, 1].flatMap((dx) => [-1, 0, 1].map((dy) => [x + dx, y + dy, str].join()));
+    const isDouble = near.some((place) => this.#places.has(place));
+    this.#places.add([x, y, str].join());
+    return isDouble;
+  }
 }
 
 function meaningful(given: string): { text: string; lost: number } {
@@ -87,45 +132,6 @@ function meaningful(given: string): { text: string; lost: number } {
   if (bad === 0) return { text, lost: 0 };
   if (bad > MAX_MEANINGLESS * text.length) return { text: "", lost: text.trim().length };
   return { text: text.replace(MEANINGLESS, ""), lost: bad };
-}
-
-/** The blocks of a page. A word that is divided at the end of a line is joined. */
-export function* pageBlocks({ lines, isSlide }: PageText, page: number): Generator<Block> {
-  const place = { page, ...(isSlide && { isSlide }) };
-  for (const paragraph of paragraphsOf(lines)) {
-    const isTable =
-      paragraph.length > 1 &&
-      paragraph.filter((line) => line.includes("\t")).length > 0.6 * paragraph.length;
-    const block = { headings: [], place };
-    if (isTable) yield { ...block, kind: "table", ...tableText(paragraph.map(cellsOf)) };
-    else {
-      const joined = paragraph.map((line) => cellsOf(line).join(" ")).join("\n");
-      yield { ...block, text: joined.replace(/(?<=\p{Ll})-\n(?=\p{Ll})/gu, "") };
-    }
-  }
-}
-
-const cellsOf = (line: string): string[] => line.split("\t").map((cell) => cell.trim());
-
-/** The rows of a table. The first one can name the columns. */
-function tableText(rows: readonly (readonly string[])[]): Pick<Block, "text" | "header"> {
-  const lines = rows.map((cells) => cells.join(" | "));
-  const [names, ...below] = rows.map((cells) => ({ cells }));
-  if (!areNames(names!.cells, below)) return { text: lines.join("\n") };
-  const header = `${lines[0]}\n${tableRule(names!.cells.length)}`;
-  return { text: [header, ...lines.slice(1)].join("\n"), header };
-}
-
-function* paragraphsOf(lines: readonly Line[]): Generator<string[]> {
-  let paragraph: string[] = [];
-  for (const { text, isFirst } of lines) {
-    if ((isFirst || text.trim() === "") && paragraph.length > 0) {
-      yield paragraph;
-      paragraph = [];
-    }
-    if (text.trim() !== "") paragraph.push(text.trim());
-  }
-  if (paragraph.length > 0) yield paragraph;
 }
 
 /** The lines of the largest font, if it is clearly larger than that of the text. */

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { parentPort } from "node:worker_threads";
 import { type PageText, pageText } from "./page.ts";
+import type { Bookmark } from "./structure.ts";
 
 /** Opens a file, reads one of its pages, or closes it. */
 export type PdfRequest =
@@ -15,6 +16,7 @@ export interface PdfFile {
   readonly pages: number;
   /** The title property; not useful in many files. */
   readonly title: string | undefined;
+  readonly bookmarks: readonly Bookmark[];
 }
 
 /** What a request gives, or why it fails. */
@@ -80,7 +82,39 @@ async function open(pdfjs: PdfJs, data: Uint8Array): Promise<PdfFile> {
   }).promise;
   const info = await pdf.getMetadata().catch(() => undefined);
   const title: unknown = (info?.info as { Title?: unknown } | undefined)?.Title;
-  return { pages: pdf.numPages, title: typeof title === "string" ? title : undefined };
+  return {
+    pages: pdf.numPages,
+    title: typeof title === "string" ? title : undefined,
+    bookmarks: await bookmarksOf(pdf).catch(() => []),
+  };
+}
+
+/** A book has some hundred. */
+const MAX_BOOKMARKS = 5_000;
+
+async function bookmarksOf(file: Pdf): Promise<Bookmark[]> {
+  const bookmarks: Bookmark[] = [];
+  const top = (await file.getOutline()) ?? [];
+  const open = top.map((node) => ({ node, level: 1 })).reverse();
+  for (let next = open.pop(); next && bookmarks.length < MAX_BOOKMARKS; next = open.pop()) {
+    const { node, level } = next;
+    const page = await pageOfTarget(file, node.dest).catch(() => undefined);
+    if (page !== undefined) bookmarks.push({ title: node.title, level, page });
+    for (const inner of [...node.items].reverse()) open.push({ node: inner, level: level + 1 });
+  }
+  return bookmarks;
+}
+
+/** @param given the name of a place, or a place: a page, and where on it */
+async function pageOfTarget(
+  file: Pdf,
+  given: string | readonly unknown[] | null,
+): Promise<number | undefined> {
+  const place = typeof given === "string" ? await file.getDestination(given) : given;
+  const target: unknown = place?.[0];
+  if (typeof target === "number") return target + 1;
+  if (typeof target !== "object" || target === null) return undefined;
+  return (await file.getPageIndex(target as Parameters<Pdf["getPageIndex"]>[0])) + 1;
 }
 
 async function readPage(file: Pdf, number: number): Promise<PageText> {

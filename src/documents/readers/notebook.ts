@@ -6,7 +6,7 @@
 
 import { InputError } from "../../io/errors.ts";
 import { parseJson } from "../../io/json/parse-json.ts";
-import { isFields } from "../../text/record-fields.ts";
+import { isFields } from "../../text/fields.ts";
 import { LeftOut } from "../file/left-out.ts";
 import type { SourceFile } from "../file/source-file.ts";
 import type { Document } from "../tree/document.ts";

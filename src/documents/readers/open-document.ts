@@ -12,6 +12,7 @@ import { usefulTitle } from "../file/title.ts";
 import { type Container, Damage, passwordNeeded, withContainer } from "../office/container.ts";
 import { ListNumbers } from "../office/open-lists.ts";
 import type { Row } from "../tables/delimited.ts";
+import { filterValue } from "../tables/number-format.ts";
 import type { Document } from "../tree/document.ts";
 import {
   addElements,
@@ -297,7 +298,8 @@ function rowsOf(table: Element, styles: TextStyles, budget: Budget): Row[] {
     for (const cell of childrenOf(row)) {
       if (!/^table:(?:covered-)?table-cell$/.test(cell.name)) continue;
       const content = cell.name === "table:table-cell" ? cellText(cell, text, budget) : "";
-      const value = content === "" ? undefined : numberOf(cell);
+      const number = numberOf(cell);
+      const value = number === undefined ? undefined : filterValue(content, Number(number));
       const repeated = timesOf(cell, "table:number-columns-repeated");
       const count = content === "" ? Math.min(repeated, MAX_REPEATED) : repeated;
       budget.spend("cells", count);

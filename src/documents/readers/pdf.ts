@@ -3,29 +3,47 @@
 import { InputError } from "../../io/errors.ts";
 import type { SourceFile } from "../file/source-file.ts";
 import { usefulTitle } from "../file/title.ts";
-import { largestLine, pageBlocks } from "../pdf/page.ts";
+import { largestLine, type PageText } from "../pdf/page.ts";
+import { outlineOf } from "../pdf/structure.ts";
 import { PdfThread } from "../pdf/thread.ts";
-import type { Block, Document } from "../tree/document.ts";
+import type { Document } from "../tree/document.ts";
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const bytes = new Uint8Array(await file.bytes());
   await using thread = new PdfThread(file);
-  const { pages, title } = await thread.open(bytes);
-  const blocks: Block[] = [];
-  const lost = new Map<number, number>();
-  let heading: string | undefined;
-  for (let number = 1; number <= pages; number++) {
-    const page = await thread.page(number);
-    heading ??= number === 1 ? largestLine(page) : undefined;
-    if (page.lost > 0) lost.set(number, page.lost);
-    for (const block of pageBlocks(page, number)) {
-      file.budget.spend("characters", block.text.length);
-      blocks.push(block);
-    }
+  const { pages: count, title, bookmarks } = await thread.open(bytes);
+  const pages: PageText[] = [];
+  for (let number = 1; number <= count; number++) {
+    pages.push(await thread.page(number));
     await file.budget.pause();
   }
+  reportLost(pages, file);
+  const outline = await outlineOf(pages, bookmarks, file.budget);
+  const heading = pages[0] && largestLine(pages[0]);
+  yield outline.document(usefulTitle(title ?? "") ?? heading);
+}
+
+/** Names pages without text, and characters without a meaning. */
+function reportLost(pages: readonly PageText[], file: SourceFile): void {
+  const lost = new Map<number, number>();
+  const empty: number[] = [];
+  for (const [i, page] of pages.entries()) {
+    if (page.lost > 0) lost.set(i + 1, page.lost);
+    else if (page.lines.every(({ text }) => text.trim() === "")) empty.push(i + 1);
+  }
   if (lost.size > 0) file.report(withoutMap(file.path, lost));
-  yield { title: usefulTitle(title ?? "") ?? heading ?? "", blocks };
+  if (empty.length > 0 && empty.length < pages.length) file.report(emptyPages(file.path, empty));
+}
+
+/** `2 pages without text: 3, 7`, of at most ten pages. */
+function emptyPages(where: string, pages: readonly number[]): InputError {
+  const more = pages.length > 10 ? ", …" : "";
+  return new InputError({
+    where,
+    expected: "text on each page",
+    got: `${pages.length} without text: page ${pages.slice(0, 10).join(", ")}${more}`,
+    remedy: "recognise the text of these pages (OCR) if they are scanned",
+  });
 }
 
 /** `12 characters on page 3, 4 on page 7`, of at most ten pages. */

@@ -1,9 +1,9 @@
 /** The ids of the records of a file: no record is lost because its id is that of another. */
 
 import { InputError } from "../../io/errors.ts";
+import type { Fields } from "../../text/fields.ts";
 import { createIdTable, type IdTable } from "../../text/id-table.ts";
 import {
-  type Fields,
   ID_NAMES,
   identifier,
   type RecordFields,

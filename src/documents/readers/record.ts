@@ -1,6 +1,7 @@
 /** The document of a record: an object of JSON, or a row of a table with named columns. */
 
-import { type Fields, isFields } from "../../text/record-fields.ts";
+import { type Fields, isFields } from "../../text/fields.ts";
+import { unwrapped } from "../../text/record-fields.ts";
 import type { Budget } from "../file/budget.ts";
 import type { Block, Document } from "../tree/document.ts";
 import type { RecordIds } from "./record-ids.ts";
@@ -26,12 +27,14 @@ export function recordDocument(
   ids: RecordIds,
   budget: Budget,
 ): Document {
-  const { id, title = "", text, others, metadata } = ids.fieldsOf(fields);
+  const { id, title = "", text, isConversation, others, metadata } = ids.fieldsOf(fields);
   const lines = line === undefined ? {} : { lines: [[0, line]] as const };
-  const list = linesOf(text === undefined ? fields : others, budget);
+  const list = linesOf(text === undefined ? unwrapped(fields) : others, budget);
   const blocks: Block[] = [];
   if (list !== "") blocks.push({ text: list, headings: [], kind: "list", ...lines });
-  if (text !== undefined && text.trim() !== "") blocks.push({ text, headings: [], ...lines });
+  const kind = isConversation ? { kind: "list" as const } : {};
+  if (text !== undefined && text.trim() !== "")
+    blocks.push({ text, headings: [], ...kind, ...lines });
   return { record: id ?? name, title, blocks, metadata };
 }
 

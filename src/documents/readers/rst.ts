@@ -246,7 +246,10 @@ class RstParser {
     const made = rows.map(({ cells, line }) =>
       element(
         "tr",
-        cells.map((cell) => element("td", this.#inline(cell, line), {}, line)),
+        cells.map(({ text: content, columns = 1, rows: covered = 1 }) => {
+          const spans = { colspan: String(columns), rowspan: String(covered) };
+          return element("td", this.#inline(content, line), spans, line);
+        }),
         {},
         line,
       ),
@@ -334,7 +337,7 @@ class RstParser {
     const count = names.length + (Number.parseInt(options.get("header-rows") ?? "0", 10) || 0);
     this.#addTable(
       title,
-      rows.map((cells) => ({ cells, line: content.first })),
+      rows.map((cells) => ({ cells: cells.map((cell) => ({ text: cell })), line: content.first })),
       count,
       nodes,
     );

@@ -210,7 +210,8 @@ function typed(
   const columns = cells.flatMap((cell, i): [string, Metadata[string]][] => {
     const name = names[i] ?? `column ${i + 1}`;
     if (metadata[name] === undefined) return [];
-    const value = typedValue(values?.[i] ?? cell, types[i]?.type() ?? "text");
+    const type = types[i]?.type() ?? "text";
+    const value = typedValue((type === "text" ? undefined : values?.[i]) ?? cell, type);
     return value === undefined ? [] : [[name, value]];
   });
   return Object.fromEntries(columns);

@@ -4,6 +4,7 @@
  */
 
 import type { SourceFile } from "../file/source-file.ts";
+import { isContents } from "../tree/contents.ts";
 import type { Block, Document } from "../tree/document.ts";
 import { consecutiveLines, Outline } from "../tree/outline.ts";
 
@@ -76,16 +77,6 @@ function* block(lines: readonly string[], first: number): Generator<Block> {
   };
 }
 
-/** Lines with dots and pages that ascend. Dots before prices are a list. */
-function isContents(lines: readonly string[]): boolean {
-  const pages = lines.flatMap((line) => pageOf(line) ?? []);
-  return (
-    pages.length >= 3 &&
-    pages.length > 0.7 * lines.length &&
-    pages.every((page, i) => i === 0 || page >= pages[i - 1]!)
-  );
-}
-
 /** Most lines of a list begin with a mark or a speaker, those of a table have columns. */
 function kindOf(lines: readonly string[]): "list" | "table" | undefined {
   if (lines.length < 2) return undefined;
@@ -113,14 +104,4 @@ export function* numberedLines(
     if (end === -1) return;
     start = end + 1;
   }
-}
-
-/** The page of a line of a table of contents: a title, four dots or more, a number. */
-function pageOf(line: string): number | undefined {
-  const [page] = /\d{1,4}$/.exec(line.trimEnd()) ?? [];
-  if (page === undefined) return undefined;
-  const before = line.trimEnd().slice(0, -page.length).trimEnd();
-  let [at, dots] = [before.length, 0];
-  for (; before[at - 1] === "."; dots++) at -= /[ \t]/.test(before[at - 2] ?? "") ? 2 : 1;
-  return dots >= 4 && before.slice(0, Math.max(0, at)).trim() !== "" ? Number(page) : undefined;
 }

@@ -9,6 +9,12 @@ import type { SourceFile } from "../file/source-file.ts";
 import { type Container, withContainer } from "../office/container.ts";
 import { isTrue, mainPart, relatedPart, relationshipsOf } from "../office/office.ts";
 import type { Row } from "../tables/delimited.ts";
+import {
+  GENERAL,
+  type NumberFormat,
+  numberFormat,
+  type ShownNumber,
+} from "../tables/number-format.ts";
 import type { Document } from "../tree/document.ts";
 import { childrenOf, type Element, find, first, textContent } from "../tree/markup.ts";
 import { subscript, superscript } from "../tree/scripts.ts";
@@ -16,11 +22,8 @@ import { RecordIds } from "./record-ids.ts";
 import { sheetDocuments } from "./table.ts";
 
 const MAX_COLUMNS = 16_384;
-/** Built-in formats of dates (18.8.30). */
-const DATE_FORMATS = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
-/** Days from 1899-12-30 to 1970-01-01, and from 1904-01-01. */
-const [EPOCH_1900, EPOCH_1904] = [25_569, 24_107];
-const DAY_MS = 86_400_000;
+/** Days from 1899-12-30 to the first day of workbooks that count from 1904. */
+const EPOCH_1904 = 1_462;
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   yield* withContainer(file, "an Excel workbook (.xlsx)", (container) =>
@@ -37,8 +40,8 @@ async function* workbookRows(container: Container, file: SourceFile): AsyncGener
   const shared = await part("sharedStrings");
   const context: Context = {
     texts: shared ? [...find(shared, "si")].map(richText) : [],
-    dates: dateStyles(await part("styles")),
-    epoch: isTrue(first(workbook, "workbookPr")?.attributes.date1904) ? EPOCH_1904 : EPOCH_1900,
+    formats: numberFormats(await part("styles")),
+    isFrom1904: isTrue(first(workbook, "workbookPr")?.attributes.date1904),
     file,
   };
   const leftOut = new LeftOut();
@@ -59,51 +62,61 @@ async function* workbookRows(container: Container, file: SourceFile): AsyncGener
 
 interface Context {
   readonly texts: readonly string[];
-  /** Whether the cells of a style are dates. */
-  readonly dates: readonly boolean[];
-  readonly epoch: number;
+  /** What the cells of a style show of their numbers. */
+  readonly formats: readonly NumberFormat[];
+  readonly isFrom1904: boolean;
   readonly file: SourceFile;
 }
 
 /** The rows of a sheet with text. Cells that are merged have the text of the first one. */
 function rowsOf(sheet: Element, context: Context): Row[] {
-  const rows = new Map<number, string[]>();
+  const rows = new Map<number, ShownNumber[]>();
   let number = 0;
   for (const row of find(sheet, "row")) {
     number = Number.parseInt(row.attributes.r ?? "", 10) || number + 1;
-    const cells: string[] = [];
+    const cells: ShownNumber[] = [];
     for (const cell of childrenOf(row, "c")) {
       context.file.budget.spend("cells");
       const column = columnOf(cell.attributes.r) ?? cells.length;
       if (column >= MAX_COLUMNS) continue;
       context.file.budget.spend("cells", Math.max(0, column - cells.length));
-      while (cells.length < column) cells.push("");
-      cells[column] = cellText(cell, context);
+      while (cells.length < column) cells.push(EMPTY);
+      cells[column] = shownOf(cell, context);
     }
     rows.set(number, cells);
   }
   for (const { attributes } of find(sheet, "mergeCell")) fill(rows, attributes.ref, context);
   return [...rows]
-    .filter(([, cells]) => cells.some((cell) => cell !== ""))
+    .filter(([, cells]) => cells.some(({ text }) => text !== ""))
     .sort(([a], [b]) => a - b)
-    .map(([line, cells]) => ({ cells, lines: [line, line] as const }));
+    .map(([line, cells]) => ({
+      cells: cells.map(({ text }) => text),
+      values: cells.map(({ value }) => value),
+      lines: [line, line],
+    }));
 }
 
-function fill(rows: Map<number, string[]>, range: string | undefined, { file }: Context): void {
+const EMPTY: ShownNumber = { text: "" };
+
+function fill(
+  rows: ReadonlyMap<number, ShownNumber[]>,
+  range: string | undefined,
+  { file }: Context,
+): void {
   const [, from = "", top = "", to = "", bottom = ""] =
     /^([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})$/.exec(range ?? "") ?? [];
   const [left, right] = [columnOf(from), columnOf(to)];
   if (left === undefined || right === undefined || right >= MAX_COLUMNS) return;
-  const text = rows.get(Number(top))?.[left] ?? "";
-  if (text === "") return;
+  const shown = rows.get(Number(top))?.[left] ?? EMPTY;
+  if (shown.text === "") return;
   for (let row = Number(top); row <= Number(bottom); row++) {
     const cells = rows.get(row);
     file.budget.spend("cells");
     for (let column = left; cells && column <= right; column++) {
       file.budget.spend("cells");
-      file.budget.spend("characters", text.length);
-      while (cells.length <= column) cells.push("");
-      cells[column] ||= text;
+      file.budget.spend("characters", shown.text.length);
+      while (cells.length <= column) cells.push(EMPTY);
+      if (cells[column]!.text === "") cells[column] = shown;
     }
   }
 }
@@ -115,29 +128,17 @@ function columnOf(reference: string | undefined): number | undefined {
   return [...letters].reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0) - 1;
 }
 
-function cellText(cell: Element, { texts, dates, epoch }: Context): string {
+function shownOf(cell: Element, { texts, formats, isFrom1904 }: Context): ShownNumber {
   const { t: type = "n", s: style = "0" } = cell.attributes;
-  if (type === "inlineStr") return childrenOf(cell, "is").map(richText).join("").trim();
+  if (type === "inlineStr") return { text: childrenOf(cell, "is").map(richText).join("").trim() };
   const value = childrenOf(cell, "v").map(textContent).join("").trim();
-  if (type === "s") return (texts[Number(value)] ?? "").trim();
-  if (type === "b") return value === "1" ? "true" : "false";
-  if (type === "e") return "";
+  if (type === "s") return { text: (texts[Number(value)] ?? "").trim() };
+  if (type === "b") return { text: value === "1" ? "true" : "false" };
+  if (type === "e") return EMPTY;
   const number = Number(value);
-  if (type !== "n" || value === "" || !Number.isFinite(number)) return value;
-  if (dates[Number(style)]) return dateText(number, epoch);
-  return String(Number(number.toPrecision(15))); // as Excel shows 0.1 + 0.2
-}
-
-/** `2024-05-01`, `2024-05-01T09:30:00`, and `09:30:00` for a time of no day. */
-function dateText(days: number, epoch: number): string {
-  const date = new Date(Math.round((days - epoch) * 86_400) * 1_000);
-  if (Number.isNaN(date.getTime())) return String(days);
-  const [day = "", time = ""] = date
-    .toISOString()
-    .replace(/\.\d+Z$/, "")
-    .split("T");
-  if (days >= 0 && days < 1) return time;
-  return date.getTime() % DAY_MS === 0 ? day : `${day}T${time}`;
+  if (type !== "n" || value === "" || !Number.isFinite(number)) return { text: value };
+  const { show, isDate } = formats[Number(style)] ?? GENERAL;
+  return show(isDate && isFrom1904 && number >= 1 ? number + EPOCH_1904 : number);
 }
 
 /** A text whose parts may have formats, without the reading of Japanese words. */
@@ -164,25 +165,18 @@ const unescaped = (text: string): string =>
     )
     .replace(/\r\n?/g, "\n");
 
-function dateStyles(styles: Element | undefined): boolean[] {
+/** The formats of the styles of cells. */
+function numberFormats(styles: Element | undefined): NumberFormat[] {
   if (!styles) return [];
-  const formats = new Map(
+  const codes = new Map(
     [...find(styles, "numFmt")].map(({ attributes }) => [
       Number(attributes.numFmtId),
-      attributes.formatCode ?? "",
+      attributes.formatCode,
     ]),
   );
   const [cells] = find(styles, "cellXfs");
   return (cells ? childrenOf(cells, "xf") : []).map(({ attributes }) => {
     const id = Number(attributes.numFmtId ?? "0");
-    return DATE_FORMATS.has(id) || isDateFormat(formats.get(id) ?? "");
+    return numberFormat(id, codes.get(id));
   });
 }
-
-/** The longest format that Excel takes. */
-const MAX_FORMAT_LENGTH = 255;
-
-/** Letters of days, months, years or hours outside of quotes, colours and currencies. */
-const isDateFormat = (code: string): boolean =>
-  code.length <= MAX_FORMAT_LENGTH &&
-  /[dmyh]/i.test(code.replace(/"[^"]*"|\[[^\]]*\]|\\./g, "").replace(/general/i, ""));

@@ -5,7 +5,8 @@
  * that is not closed must cost no row: the cell is then what is written, and the file goes on.
  *
  * Source: RFC 4180. Beyond it: spaces around quotes, quotes inside of a cell that are no marks, and
- * `\"` in a quoted cell (Spark, MySQL). TSV has no quotes (IANA text/tab-separated-values).
+ * `\"` in a quoted cell (Spark, MySQL). TSV has no quotes (IANA text/tab-separated-values), but
+ * Excel puts a cell in quotes that has a comma, a quote, a tab or a line break.
  */
 
 import { InputError } from "../../io/errors.ts";
@@ -29,8 +30,8 @@ export interface Layout {
   readonly separator: string;
   /** The position of the first row, after a line `sep=;`. Default: 0. */
   readonly start?: number;
-  /** Whether cells can be in quotes. Default: true. */
-  readonly hasQuotes?: boolean;
+  /** Whether only those cells are in quotes that Excel puts there. Default: false. */
+  readonly isTabbed?: boolean;
   /** Whether `\"` in a quoted cell is a quote of its text. Default: false. */
   readonly hasEscapes?: boolean;
 }
@@ -54,6 +55,8 @@ class Scanner {
   readonly #budget: Budget;
   #at: number;
   #line = 1;
+  /** The number of columns of the first row. */
+  #width: number | undefined;
   /** The next separator and line break at or after `#at`; the end without one. */
   #nextSeparator = -1;
   #nextBreak = -1;
@@ -83,11 +86,13 @@ class Scanner {
     for (let isOpen = true; isOpen; ) {
       if (cells.length === MAX_COLUMNS) throw tooWide(this.#where, first);
       this.#budget.spend("cells");
-      cells.push((this.#isQuoted() ? this.#quotedCell() : undefined) ?? this.#plainCell());
+      const quoted = this.#isQuoted() ? this.#quotedCell(cells.length) : undefined;
+      cells.push(quoted ?? this.#plainCell());
       if (this.#at - start > MAX_ROW_LENGTH) throw tooLong(this.#where, first);
       isOpen = this.#text[this.#at] === this.#separator;
       this.#at++;
     }
+    this.#width ??= cells.length;
     const last = this.#line;
     this.#line++;
     return { cells, lines: [first, last] };
@@ -95,9 +100,7 @@ class Scanner {
 
   /** Whether the next cell begins with a quote, after spaces. */
   #isQuoted(): boolean {
-    if (this.#layout.hasQuotes === false) return false;
-    const at = this.#skipSpaces(this.#at);
-    return this.#text[at] === '"';
+    return this.#text[this.#skipSpaces(this.#at)] === '"';
   }
 
   #skipSpaces(from: number): number {
@@ -129,7 +132,7 @@ class Scanner {
   }
 
   /** Undefined if the quote is not closed before a separator or the end of the row. */
-  #quotedCell(): string | undefined {
+  #quotedCell(column: number): string | undefined {
     const text = this.#text;
     const start = this.#skipSpaces(this.#at) + 1;
     const lineEnd = this.#lineEnd(start);
@@ -144,14 +147,28 @@ class Scanner {
       }
       const end = this.#skipSpaces(at + 1);
       if (end >= text.length || text[end] === this.#separator || text[end] === "\n") {
+        const cell = text.slice(start, at);
+        if (this.#layout.isTabbed && !this.#isOfExcel(cell, column, end)) break;
         this.#at = end;
-        return this.#unquoted(text.slice(start, at));
+        return this.#unquoted(cell);
       }
-      if (at > lineEnd || at < this.#strictUntil) break;
+      if (at > lineEnd || at < this.#strictUntil || this.#layout.isTabbed) break;
       isStray = true;
     }
     this.#strictUntil = lineEnd;
     return undefined;
+  }
+
+  /**
+   * Whether Excel puts this cell in quotes. A cell of several lines has no tab, and stands where
+   * the row goes on as the first one does: its quotes can also be those of two rows.
+   */
+  #isOfExcel(cell: string, column: number, end: number): boolean {
+    if (!cell.includes("\n")) return /[",\t]/.test(cell);
+    if (cell.includes("\t")) return false;
+    const isLast = this.#text[end] !== this.#separator;
+    const width = this.#width ?? (isLast ? column + 1 : column + 2);
+    return width > 1 && isLast === (column + 1 === width);
   }
 
   /** Whether an odd number of backslashes is before a quote. */
@@ -198,7 +215,7 @@ export function layoutOf(text: string, isTabbed: boolean): Layout {
   const hasEscapes = ESCAPED_QUOTE.test(text);
   const [line, named] = /^sep=([^\n])[ \t]*(?:\n|$)/i.exec(text) ?? [];
   if (named !== undefined) return { separator: named, start: line!.length, hasEscapes };
-  if (isTabbed) return { separator: "\t", hasQuotes: false };
+  if (isTabbed) return { separator: "\t", isTabbed };
   const lines = text
     .slice(0, SAMPLE_LENGTH)
     .replace(/"[^"]*"/g, '""')

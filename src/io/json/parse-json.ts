@@ -31,13 +31,34 @@ export function parseJson(text: string, where: string, maxValues = MAX_VALUES): 
 }
 
 /**
- * Parses the JSON of records. Integers of 17 digits and more are texts, because they identify
- * something, and some of them would be the same number.
+ * Parses the JSON of records, as programs and people write it: with comments and trailing commas
+ * (JSON5), and with `NaN`, which is null (Python). Integers of 17 digits and more are texts,
+ * because they identify something, and some of them would be the same number.
  *
  * @throws as {@link parseJson} does.
  */
 export function parseRecords(text: string, where: string, maxValues?: number): unknown {
-  if (!/\d{17}/.test(text)) return parseJson(text, where, maxValues);
+  const exact = withTextIds(text);
+  try {
+    return parseJson(exact, where, maxValues);
+  } catch (error) {
+    const strict = withoutExtensions(exact);
+    if (strict === exact || error instanceof InputError) throw error;
+    return parseJson(strict, where, maxValues);
+  }
+}
+
+const STRING = String.raw`"(?:[^"\\]|\\.)*"?`;
+const COMMENTS = new RegExp(String.raw`${STRING}|//[^\n]*|/\*[^]*?(?:\*/|$)`, "gs");
+const OTHERS = new RegExp(String.raw`${STRING}|,(?=\s*[}\]])|-?\b(?:NaN|Infinity)\b`, "gs");
+
+const withoutExtensions = (text: string): string =>
+  text
+    .replace(COMMENTS, (found) => (found.startsWith("/") ? " " : found))
+    .replace(OTHERS, (found) => (found.startsWith('"') ? found : found === "," ? "" : "null"));
+
+function withTextIds(text: string): string {
+  if (!/\d{17}/.test(text)) return text;
   const parts: string[] = [];
   let copied = 0;
   for (let i = 0; i < text.length; i++) {
@@ -51,7 +72,7 @@ export function parseRecords(text: string, where: string, maxValues?: number): u
       copied = i + 1;
     }
   }
-  return parseJson([...parts, text.slice(copied)].join(""), where, maxValues);
+  return [...parts, text.slice(copied)].join("");
 }
 
 /** A character of a number, or of `true`, `false` and `null` with an e. */

@@ -22,10 +22,13 @@ function table(state: StateBlock, start: number, end: number, isSilent: boolean)
   for (const [i, { cells, line }] of rows.entries()) {
     state.push("tr_open", "tr", 1).map = lineMap(line);
     const name = i < headerRows ? "th" : "td";
-    for (const cell of cells) {
-      state.push(`${name}_open`, name, 1);
+    for (const { text, columns = 1, rows: covered = 1 } of cells) {
+      state.push(`${name}_open`, name, 1).attrs = [
+        ["colspan", String(columns)],
+        ["rowspan", String(covered)],
+      ];
       const inline = state.push("inline", "", 0);
-      inline.content = cell;
+      inline.content = text;
       inline.children = [];
       state.push(`${name}_close`, name, -1);
     }

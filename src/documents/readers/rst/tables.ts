@@ -1,8 +1,15 @@
 /** The tables of reStructuredText: grids, columns below `====`, and those of directives. */
 
 export interface PlainTable {
-  readonly rows: readonly { readonly cells: readonly string[]; readonly line: number }[];
+  readonly rows: readonly { readonly cells: readonly PlainCell[]; readonly line: number }[];
   readonly headerRows: number;
+}
+
+export interface PlainCell {
+  readonly text: string;
+  /** How many it covers. Default: 1. */
+  readonly columns?: number;
+  readonly rows?: number;
 }
 
 export const isGridBorder = (line: string): boolean => /^\+(?:[-=]+\+)+\s*$/.test(line);
@@ -13,11 +20,15 @@ interface Row {
   readonly line: number;
 }
 
-/**
- * A cell over several rows or columns stands in each of them, as in the tables of HTML.
- *
- * @param first the line of the file of the first border
- */
+/** A cell of a grid, while its lines are read. */
+interface OpenCell {
+  readonly texts: string[];
+  /** The row that it begins in. */
+  readonly row: number;
+  rows: number;
+}
+
+/** @param first the line of the file of the first border */
 export function gridTable(given: readonly string[], first: number): PlainTable {
   const lines = given.map(byColumn);
   const borders = lines.filter((line) => line.startsWith("+") && isBorder(line));
@@ -41,7 +52,7 @@ const isBorder = (line: string): boolean =>
 /** The rows of a grid. Cells that a border does not divide are one object. */
 class Grid {
   readonly #columns: readonly number[];
-  readonly #rows: { readonly cells: { texts: string[] }[]; readonly line: number }[] = [];
+  readonly #rows: { readonly cells: readonly OpenCell[]; readonly line: number }[] = [];
   /** The border above the row that is read. */
   #above = "";
   #lines: string[] = [];
@@ -66,24 +77,29 @@ class Grid {
     this.#above = line;
   }
 
-  rows(): Row[] {
+  rows(): PlainTable["rows"] {
     if (this.#lines.length > 0) this.#endRow("");
-    return this.#rows.map(({ cells, line }) => ({
-      cells: cells.map(({ texts }) => plain(texts.join(" "))),
+    return this.#rows.map(({ cells, line }, row) => ({
+      cells: groups(cells).flatMap(([cell, start, end]) =>
+        cell.row === row
+          ? [{ text: plain(cell.texts.join(" ")), columns: end - start, rows: cell.rows }]
+          : [],
+      ),
       line,
     }));
   }
 
   #endRow(below: string): void {
     const before = this.#rows.at(-1)?.cells;
-    const cells: { texts: string[] }[] = [];
+    const cells: OpenCell[] = [];
     for (let c = 0; c + 1 < this.#columns.length; c++) {
       const start = this.#columns[c]!;
       const isDivided = c === 0 || this.#hasBar(start, below);
       const isNew = /[-=]/.test(this.#above[start + 1] ?? "") || before === undefined;
       if (!isDivided) cells.push(cells[c - 1]!);
-      else cells.push(isNew ? { texts: [] } : before[c]!);
+      else cells.push(isNew ? { texts: [], row: this.#rows.length, rows: 0 } : before[c]!);
     }
+    for (const [cell] of groups(cells)) cell.rows++;
     for (const line of this.#lines) this.#addTexts(line, cells);
     this.#addTexts(below, cells, true);
     this.#rows.push({ cells, line: this.#line });
@@ -96,16 +112,24 @@ class Grid {
     return this.#lines.every((line) => line[at] === "|" || line[at] === "+");
   }
 
-  #addTexts(line: string, cells: readonly { texts: string[] }[], isBelow = false): void {
-    for (let c = 0; c < cells.length; ) {
-      let end = c + 1;
-      while (end < cells.length && cells[end] === cells[c]) end++;
-      const text = line.slice(this.#columns[c]! + 1, this.#columns[end]).trim();
+  #addTexts(line: string, cells: readonly OpenCell[], isBelow = false): void {
+    for (const [{ texts }, start, end] of groups(cells)) {
+      const text = line.slice(this.#columns[start]! + 1, this.#columns[end]).trim();
       const isRule = isBelow && /^[-=]{2}/.test(text);
-      if (text !== "" && !isRule) cells[c]!.texts.push(text);
-      c = end;
+      if (text !== "" && !isRule) texts.push(text);
     }
   }
+}
+
+/** The cells of a row, each with its first column and the one behind it. */
+function groups(cells: readonly OpenCell[]): (readonly [OpenCell, number, number])[] {
+  const found: [OpenCell, number, number][] = [];
+  for (const [c, cell] of cells.entries()) {
+    const last = found.at(-1);
+    if (last?.[0] === cell) last[2] = c + 1;
+    else found.push([cell, c, c + 1]);
+  }
+  return found;
 }
 
 const positionsOf = (line: string, mark: string): number[] =>
@@ -139,7 +163,8 @@ export function simpleTable(given: readonly string[], first: number): PlainTable
       for (const [c, cell] of cells.entries()) above.cells[c] = `${above.cells[c]} ${cell}`.trim();
     else rows.push({ cells, line: first + i });
   }
-  return { rows, headerRows };
+  const shown = rows.map(({ cells, line }) => ({ cells: cells.map((text) => ({ text })), line }));
+  return { rows: shown, headerRows };
 }
 
 /** @param spans a line that has a mark below each character of a column but for the gaps */

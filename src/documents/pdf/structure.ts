@@ -1,0 +1,183 @@
+/**
+ * The headings, paragraphs and tables of the pages of a PDF file. The format has none of them:
+ * sizes of fonts, bookmarks and repetition tell.
+ */
+
+import { tableRule } from "../../text/reading-form.ts";
+import type { Budget } from "../file/budget.ts";
+import { areNames } from "../tables/table-columns.ts";
+import { isContents, pageOf } from "../tree/contents.ts";
+import type { Block } from "../tree/document.ts";
+import { Outline } from "../tree/outline.ts";
+import type { Line, PageText } from "./page.ts";
+import { withoutRunningHeads } from "./running-heads.ts";
+
+/** An entry of the outline that a reader shows beside the pages. */
+export interface Bookmark {
+  readonly title: string;
+  /** 1 for the outermost. */
+  readonly level: number;
+  /** Counted from 1. */
+  readonly page: number;
+}
+
+/** A font is that of headings if it is larger than that of the text by this factor. */
+const HEADING_SIZE = 1.15;
+const MAX_LEVEL = 6;
+/** Longer texts in large letters are no headings. */
+const [MAX_HEADING_LENGTH, MAX_HEADING_LINES] = [200, 3];
+
+/** Begins with a capital, a number, or a letter that has no case. */
+const HEADING = /^[^\p{Ll}]/u;
+/** Captions, and the letters in drawings. */
+const LABEL = /^(?:fig(?:ure|\.)|table)\s*\d|^(?!.*(?:\p{L}{3}|\p{Lo})).*$/iu;
+
+export async function outlineOf(
+  pages: readonly PageText[],
+  bookmarks: readonly Bookmark[],
+  budget: Budget,
+): Promise<Outline> {
+  const kept = withoutRunningHeads(pages).map(withoutContents);
+  const levels = new HeadingLevels(kept, bookmarks);
+  const outline = new Outline();
+  let open: { lines: string[]; readonly place: Block["place"] } | undefined;
+  const close = (): void => {
+    if (open) outline.text(paragraphText(open.lines), { place: open.place });
+    open = undefined;
+  };
+  for (const [i, { lines, isSlide }] of kept.entries()) {
+    const place = { page: i + 1, ...(isSlide && { isSlide }) };
+    for (const { lines: own, level } of paragraphsOf(lines, (line) => levels.of(line, i + 1))) {
+      for (const line of own) budget.spend("characters", line.length);
+      const isOpen = open !== undefined && open.place?.page !== place.page;
+      if (isOpen && !isSlide && level === undefined && goesOn(open!.lines, own)) {
+        open!.lines.push(...own);
+        continue;
+      }
+      close();
+      if (level !== undefined) outline.heading(level, own.map(oneLine).join(" "), { place });
+      else if (isTable(own)) outline.text(...tableBlock(own.map(cellsOf), place));
+      else open = { lines: [...own], place };
+    }
+    await budget.pause();
+  }
+  close();
+  return outline;
+}
+
+/** Whether a paragraph goes on at the top of the next page. */
+function goesOn(before: readonly string[], after: readonly string[]): boolean {
+  return /[\p{L}\p{N},;-]$/u.test(before.at(-1)!) && /^\p{Ll}/u.test(after[0]!) && !isTable(after);
+}
+
+const isTable = (lines: readonly string[]): boolean =>
+  lines.length > 1 && lines.filter((line) => line.includes("\t")).length > 0.6 * lines.length;
+
+const cellsOf = (line: string): string[] => line.split("\t").map((cell) => cell.trim());
+const oneLine = (line: string): string => cellsOf(line).join(" ");
+
+/** A word that is divided at the end of a line is joined. */
+const paragraphText = (lines: readonly string[]): string =>
+  lines
+    .map(oneLine)
+    .join("\n")
+    .replace(/(?<=\p{Ll})-\n(?=\p{Ll})/gu, "");
+
+/** The rows of a table. The first one can name the columns. */
+function tableBlock(
+  rows: readonly (readonly string[])[],
+  place: Block["place"],
+): Parameters<Outline["text"]> {
+  const lines = rows.map((cells) => cells.join(" | "));
+  const details = { kind: "table", place } as const;
+  const [names, ...below] = rows.map((cells) => ({ cells }));
+  if (!areNames(names!.cells, below)) return [lines.join("\n"), details];
+  const header = `${lines[0]}\n${tableRule(names!.cells.length)}`;
+  return [[header, ...lines.slice(1)].join("\n"), { ...details, header }];
+}
+
+interface Paragraph {
+  readonly lines: string[];
+  /** Of a heading. */
+  readonly level: number | undefined;
+}
+
+/** Lines without a gap between them. A heading has the lines of one level. */
+function* paragraphsOf(
+  lines: readonly Line[],
+  levelOf: (line: Line) => number | undefined,
+): Generator<Paragraph> {
+  let paragraph: Paragraph | undefined;
+  for (const line of lines) {
+    const text = line.text.trim();
+    const level = text === "" ? undefined : levelOf(line);
+    const isOther = level !== paragraph?.level;
+    const isFull = level !== undefined && paragraph?.lines.length === MAX_HEADING_LINES;
+    if (paragraph && (text === "" || line.isFirst || isOther || isFull)) {
+      yield paragraph;
+      paragraph = undefined;
+    }
+    if (text === "") continue;
+    paragraph ??= { lines: [], level };
+    paragraph.lines.push(text);
+  }
+  if (paragraph) yield paragraph;
+}
+
+/** Which lines are headings: those that bookmarks name, and those in larger letters. */
+class HeadingLevels {
+  readonly #bookmarks = new Map<string, number>();
+  /** The levels that bookmarks give to the sizes of letters. */
+  readonly #levels = new Map<number, number>();
+  /** The sizes of headings, the largest first. */
+  readonly #sizes: readonly number[];
+  readonly #text: number;
+  readonly #deepest: number;
+
+  constructor(pages: readonly PageText[], bookmarks: readonly Bookmark[]) {
+    for (const { title, level, page } of bookmarks)
+      this.#bookmarks.set(`${page} ${plain(title)}`, Math.min(level, MAX_LEVEL));
+    const letters = new Map<number, number>();
+    for (const { lines } of pages)
+      for (const { text, height } of lines)
+        letters.set(size(height), (letters.get(size(height)) ?? 0) + text.length);
+    this.#text = [...letters].reduce((best, one) => (one[1] > best[1] ? one : best), [0, 0])[0];
+    for (const [i, { lines }] of pages.entries())
+      for (const { text, height } of lines) {
+        const level = this.#bookmarks.get(`${i + 1} ${plain(text)}`);
+        if (level !== undefined) this.#levels.set(size(height), level);
+      }
+    this.#deepest = Math.max(0, ...this.#levels.values());
+    const isLarge = (height: number): boolean => height > HEADING_SIZE * this.#text;
+    this.#sizes = [...letters.keys()].filter(isLarge).sort((a, b) => b - a);
+  }
+
+  of({ text, height, least }: Line, page: number): number | undefined {
+    const named = this.#bookmarks.get(`${page} ${plain(text)}`);
+    if (named !== undefined) return named;
+    if (this.#text === 0 || size(least) <= HEADING_SIZE * this.#text) return undefined;
+    if (!HEADING.test(text.trim()) || LABEL.test(text.trim())) return undefined;
+    if (text.length > MAX_HEADING_LENGTH || text.includes("\t")) return undefined;
+    const rank = this.#deepest > 0 ? this.#deepest : this.#sizes.indexOf(size(height));
+    return this.#levels.get(size(height)) ?? Math.min(rank + 1, MAX_LEVEL);
+  }
+}
+
+/** Sizes of fonts in half points: those of one style differ by less. */
+const size = (height: number): number => Math.round(2 * height) / 2;
+
+/** A title without its number and its spaces. */
+const plain = (title: string): string =>
+  title
+    .trim()
+    .replace(/\s+/g, " ")
+    .replace(/^(?:(?:chapter|section|appendix) )?[\dA-Z]{0,3}(?:\.\d{1,3}){0,6}[.:)]? /i, "")
+    .replaceAll(" ", "")
+    .toLowerCase();
+
+/** Leaves out the lines of a table of contents. */
+function withoutContents(page: PageText): PageText {
+  const entries = new Set(page.lines.filter(({ text }) => pageOf(text) !== undefined));
+  if (!isContents(Array.from(entries, ({ text }) => text))) return page;
+  return { ...page, lines: page.lines.filter((line) => !entries.has(line)) };
+}
