@@ -7,7 +7,7 @@
 
 import { stemmer } from "stemmer";
 import { segments } from "./expressions.ts";
-import { type Language, letterOf, loadStemmer, type Stemmer, scriptOf } from "./languages.ts";
+import { type Language, letterOf, loadStemmer, scriptOf } from "./languages.ts";
 import { normalForm, withoutAccents } from "./normal-form.ts";
 
 /**
@@ -30,16 +30,18 @@ const STOP_WORDS = new Set(
 );
 
 /** The version of the terms. Indexes hold terms: raise it when a text gets others. */
-export const ANALYSIS = 1;
+export const ANALYSIS = 2;
 
 /** Gives the terms of a text, in its order. */
 export interface Analyser {
-  /** One for each script at most. */
   readonly languages: readonly Language[];
   terms(text: string): string[];
 }
 
-/** An analyser for texts in these languages. Words of other scripts are not stemmed. */
+/**
+ * An analyser for texts in these languages. A word has a term for each of the languages of its
+ * script that stem it differently; words of other scripts are not stemmed.
+ */
 export async function openAnalyser(languages: readonly Language[]): Promise<Analyser> {
   const stemmers = await Promise.all(
     languages.map(async (language) => ({
@@ -47,9 +49,11 @@ export async function openAnalyser(languages: readonly Language[]): Promise<Anal
       stem: await loadStemmer(language),
     })),
   );
-  const stem = (word: string): string =>
-    stemmers.find(({ inScript }) => inScript.test(word))?.stem(word) ?? word;
-  return { languages, terms: analysis(stem, languages.includes("en")) };
+  const stems: Stems = (word) => {
+    const own = stemmers.filter(({ inScript }) => inScript.test(word));
+    return own.length === 0 ? [word] : own.map(({ stem }) => stem(word));
+  };
+  return { languages, terms: analysis(stems, languages.includes("en")) };
 }
 
 /**
@@ -58,19 +62,22 @@ export async function openAnalyser(languages: readonly Language[]): Promise<Anal
  * @example
  * termsOf("The cats are running"); // ["cat", "run"]
  */
-export const termsOf: (text: string) => string[] = analysis(stemmer, true);
+export const termsOf: (text: string) => string[] = analysis((word) => [stemmer(word)], true);
 
-function analysis(stem: Stemmer, isEnglish: boolean): (text: string) => string[] {
-  const termOf = remembering((word) => folded(stem(word)));
+/** The stems of a word: one, or several in texts of two languages. */
+type Stems = (word: string) => readonly string[];
+
+function analysis(stemsOf: Stems, isEnglish: boolean): (text: string) => string[] {
+  const termsOf = remembering((word) => [...new Set(stemsOf(word).map(folded))]);
   return (text) => {
     const form = normalForm(text).normalize("NFC");
     const runs: string[] = form.match(WORD) ?? [];
     const words = UNDIVIDED.test(form) ? runs.flatMap(dividedWords) : runs;
-    if (!isEnglish) return words.map(termOf);
+    if (!isEnglish) return words.flatMap(termsOf);
     return words
       .map((word) => word.replace(POSSESSIVE, ""))
       .filter((word) => !STOP_WORDS.has(word))
-      .map(termOf);
+      .flatMap(termsOf);
   };
 }
 
@@ -102,16 +109,16 @@ const isLetter = (word: string): boolean => /^\p{L}\p{M}*$/u.test(word);
 
 const MAX_CACHED_WORDS = 2 ** 17; // about 15 MB; a look-up costs a tenth of stemming
 
-/** A stemmer that keeps the stems of words that it has seen. */
-function remembering(stemmer: Stemmer): Stemmer {
-  const stems = new Map<string, string>();
+/** Keeps the stems of words that it has seen. */
+function remembering(stemsOf: Stems): Stems {
+  const stems = new Map<string, readonly string[]>();
   return (word) => {
     const known = stems.get(word);
     if (known !== undefined) return known;
     if (stems.size === MAX_CACHED_WORDS) stems.clear();
     // a copy, because a match keeps the whole text in memory
     const copy = Buffer.from(word).toString();
-    const result = stemmer(copy);
+    const result = stemsOf(copy);
     stems.set(copy, result);
     return result;
   };
