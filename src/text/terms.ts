@@ -2,7 +2,8 @@
  * The index terms of a text, for BM25. In English they are those of Lucene's EnglishAnalyzer
  * (StandardTokenizer, EnglishPossessiveFilter, LowerCaseFilter, StopFilter, PorterStemFilter),
  * which the baselines of Pyserini and BEIR use. Words of other languages are stemmed by Snowball's
- * rules for them. Terms are in normal form, without accents: `Café` and `cafe` are one term.
+ * rules for them. Terms are in normal form, without accents: `Café` and `cafe` are one term. What
+ * signs join is one more term: `max_retry_count`.
  */
 
 import { stemmer } from "stemmer";
@@ -21,6 +22,14 @@ const WORD =
 
 const POSSESSIVE = /'s$/;
 
+/**
+ * Words that signs join: 2024-01-10, max_retry_count, api-03.example.org, src/net/http.ts. They are
+ * terms as a whole, too: their words alone are those of 2024-10-01 and count_max_retry.
+ */
+const EXPRESSION =
+  /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}\p{N}]+(?:[-_./\\:@#+&~]{1,2}[\p{L}\p{M}\p{N}]+)+/gu;
+const WHOLE_WORD = new RegExp(`^(?:${WORD.source})$`, "u");
+
 /** Lucene's `EnglishAnalyzer.ENGLISH_STOP_WORDS_SET`. */
 const STOP_WORDS = new Set(
   (
@@ -32,7 +41,7 @@ const STOP_WORDS = new Set(
 /** The version of the terms. Indexes hold terms: raise it when a text gets others. */
 export const ANALYSIS = 2;
 
-/** Gives the terms of a text, in its order. */
+/** Gives the terms of a text: its words in their order, then its expressions. */
 export interface Analyser {
   readonly languages: readonly Language[];
   terms(text: string): string[];
@@ -73,13 +82,16 @@ function analysis(stemsOf: Stems, isEnglish: boolean): (text: string) => string[
     const form = normalForm(text).normalize("NFC");
     const runs: string[] = form.match(WORD) ?? [];
     const words = UNDIVIDED.test(form) ? runs.flatMap(dividedWords) : runs;
-    if (!isEnglish) return words.flatMap(termsOf);
-    return words
-      .map((word) => word.replace(POSSESSIVE, ""))
-      .filter((word) => !STOP_WORDS.has(word))
-      .flatMap(termsOf);
+    const meant = isEnglish
+      ? words.map((word) => word.replace(POSSESSIVE, "")).filter((word) => !STOP_WORDS.has(word))
+      : words;
+    return [...meant.flatMap(termsOf), ...expressionsIn(form)];
   };
 }
+
+/** The expressions of a text that are not words themselves. */
+const expressionsIn = (form: string): string[] =>
+  (form.match(EXPRESSION) ?? []).filter((expression) => !WHOLE_WORD.test(expression)).map(folded);
 
 /** Most terms are ASCII, which has no accents. */
 const folded = (term: string): string =>

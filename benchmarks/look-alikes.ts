@@ -1,0 +1,58 @@
+/**
+ * How many of 200 questions that name their passage by an identifier find it first, by words, by
+ * the model and by both, among passages that differ from it in the identifier alone, and the
+ * paragraphs of data/squad.
+ *
+ *     npx tsx benchmarks/look-alikes.ts [--model DIR] [--others N]
+ */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { openLexicalIndex, ReAtt, readPassages } from "../src/index.ts";
+import type { PassageInput } from "../src/text/passage.ts";
+import { lookAlikes } from "./look-alikes/questions.ts";
+
+const { values } = parseArgs({
+  options: {
+    model: { type: "string", default: "models/reatt-mini" },
+    others: { type: "string", default: "500" },
+  },
+});
+
+const { passages, questions } = lookAlikes();
+
+async function* all(): AsyncGenerator<PassageInput, void> {
+  yield* passages;
+  let left = Number(values.others);
+  for await (const passage of readPassages("data/squad/corpus.jsonl")) {
+    if (left-- <= 0) return;
+    yield passage;
+  }
+}
+
+const directory = await mkdtemp(join(tmpdir(), "look-alikes-"));
+try {
+  await using model = await ReAtt.load(values.model);
+  await using index = await model.index(all(), { directory: join(directory, "index") });
+  const lexical = await openLexicalIndex(index);
+  const texts = questions.map(({ question }) => question);
+  const [dense, both] = [
+    await model.retrieve(texts, index, { topK: 1, hybrid: false }),
+    await model.retrieve(texts, index, { topK: 1 }),
+  ];
+  const rows = new Map<string, [words: number, model: number, both: number]>();
+  for (const [i, { kind, question, passage }] of questions.entries())
+    for (const name of [kind, "all"]) {
+      const row = rows.get(name) ?? [0, 0, 0];
+      rows.set(name, row);
+      row[0] += Number(lexical.search(question, { topK: 1 })[0]?.id === passage);
+      row[1] += Number(dense[i]![0]?.id === passage);
+      row[2] += Number(both[i]![0]?.id === passage);
+    }
+  console.log("| kind | words | model | both |\n|---|---|---|---|");
+  for (const [kind, counts] of rows) console.log(`| ${kind} | ${counts.join(" | ")} |`);
+} finally {
+  await rm(directory, { recursive: true });
+}
