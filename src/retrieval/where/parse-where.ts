@@ -9,9 +9,9 @@
  *                | name "exists"
  *     value      = text in quotes | number | date | "true" | "false"
  *
- * A date is one of ISO 8601: 2024-05-01, 2024-05. A name is a word, or text in quotes. Quotes are single or
- * double; \ before a character stands for the character itself. Key words are the same in upper
- * case.
+ * A date is one of ISO 8601: 2024-05-01, 2024-05. A name is a word, or text in quotes. Quotes are
+ * single or double; \ before a character stands for the character itself. Key words are the same in
+ * upper case.
  */
 
 import { z } from "zod";
