@@ -37,20 +37,18 @@ try {
   await using model = await ReAtt.load(values.model);
   await using index = await model.index(all(), { directory: join(directory, "index") });
   const lexical = await openLexicalIndex(index);
-  const texts = questions.map(({ question }) => question);
-  const [dense, both] = [
-    await model.retrieve(texts, index, { topK: 1, hybrid: false }),
-    await model.retrieve(texts, index, { topK: 1 }),
-  ];
   const rows = new Map<string, [words: number, model: number, both: number]>();
-  for (const [i, { kind, question, passage }] of questions.entries())
+  for (const { kind, question, passage } of questions) {
+    const [byWords] = lexical.search(question, { topK: 1 });
+    const [byModel] = await model.retrieve(question, index, { topK: 1, hybrid: false });
+    const [byBoth] = await model.retrieve(question, index, { topK: 1 });
     for (const name of [kind, "all"]) {
       const row = rows.get(name) ?? [0, 0, 0];
       rows.set(name, row);
-      row[0] += Number(lexical.search(question, { topK: 1 })[0]?.id === passage);
-      row[1] += Number(dense[i]![0]?.id === passage);
-      row[2] += Number(both[i]![0]?.id === passage);
+      for (const [i, hit] of [byWords, byModel, byBoth].entries())
+        row[i]! += Number(hit?.id === passage);
     }
+  }
   console.log("| kind | words | model | both |\n|---|---|---|---|");
   for (const [kind, counts] of rows) console.log(`| ${kind} | ${counts.join(" | ")} |`);
 } finally {

@@ -21,8 +21,8 @@ import { packedTokens, unpackStates } from "../index/format/packed-states.ts";
 import type { PassageStore } from "../index/format/store.ts";
 import { type Ranking, ranked } from "../scoring/top-k.ts";
 import { createMatcher, type Matcher } from "../where/matcher.ts";
-import { givenWhere } from "../where/parse-where.ts";
-import type { Where } from "../where/where.ts";
+import { parseWhere } from "../where/parse-where.ts";
+import { type Where, whereSchema } from "../where/where.ts";
 import type { SearchEngine } from "./engine.ts";
 import {
   matchTokens,
@@ -54,7 +54,7 @@ export const SEARCH_OPTIONS = {
 };
 
 const SEARCH = { ...SEARCH_OPTIONS, ...SIGNAL };
-const WHERE = { where: givenWhere };
+const WHERE = { where: whereSchema };
 
 export interface SearchOptions extends Given<typeof SEARCH_OPTIONS>, Given<typeof SIGNAL> {}
 
@@ -378,7 +378,8 @@ export class IndexGeneration {
    */
   async matching(where: Where | string): Promise<(ordinal: number) => boolean> {
     const match = this.#remote?.matching ?? this.#matcher;
-    return match(resolveOptions(WHERE, { where }).where);
+    const condition = typeof where === "string" ? parseWhere(where) : where;
+    return match(resolveOptions(WHERE, { where: condition }).where);
   }
 
   /** The ordinal of the passage with this id; undefined if there is none. */
