@@ -22,7 +22,12 @@ import type { BlockOutcome } from "../../src/evaluation/calibration.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
 import type { AnswerSignals } from "../../src/model/answer-calibration.ts";
 import { type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
-import { combineScores, hybridScores, MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
+import {
+  combineScores,
+  hybridParameters,
+  hybridScores,
+  MIN_CANDIDATES,
+} from "../../src/retrieval/hybrid.ts";
 import { type LexicalIndex, openLexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
 import type { Passage } from "../../src/text/passage.ts";
@@ -121,7 +126,10 @@ async function ask(
   const { answer, signals, confidence, evidence } = await model.answer(text, index, options);
   const [vectors] = await model.encodeQuestions([text]);
   const [dense] = await index.rankings([vectors!], { topK: MIN_CANDIDATES, accept });
-  const lists = { lexical: bm25.rank(text, MIN_CANDIDATES, { accept }), dense: dense! };
+  const lists = {
+    lexical: bm25.rank(text, MIN_CANDIDATES, { accept, ...hybridParameters() }),
+    dense: dense!,
+  };
   const union = await hybridScores(index, bm25, { text, vectors: vectors! }, lists);
   const best = combineScores(union, weights.lambda, HITS);
   const hits = Array.from(best.ordinals, (ordinal) => {

@@ -16,6 +16,7 @@ import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import {
   combineScores,
   type HybridScores,
+  hybridParameters,
   hybridScores,
   MIN_CANDIDATES,
 } from "../../src/retrieval/hybrid.ts";
@@ -77,7 +78,7 @@ async function tune(
     const [vectors] = await model.encodeQuestions([text]);
     const question = { text, vectors: vectors! };
     const [dense] = await index.rankings([vectors!], { topK: MIN_CANDIDATES });
-    const lists = { lexical: bm25.rank(text, MIN_CANDIDATES), dense: dense! };
+    const lists = { lexical: bm25.rank(text, MIN_CANDIDATES, hybridParameters()), dense: dense! };
     candidates.push({ passageId, union: await hybridScores(index, bm25, question, lists) });
   }
   const lambda = robustLambda(candidates, (ranking, { passageId }) =>

@@ -5,17 +5,21 @@
  *     BM25(q, p) / |q| + lambda * f(p, q)
  *
  * where |q| is the number of index terms of the question (text/terms.ts), and f the retrieval
- * score (search/rescore.ts). A development set chooses lambda (evaluation/tune-lambda.ts).
+ * score (search/rescore.ts). A development set chooses lambda (evaluation/tune-lambda.ts). A mean
+ * hides what names a passage: a number that one passage has is one of many terms, and the model
+ * does not tell it from others. So BM25 has a further weight for rare terms here (`termWeights` of
+ * bm25/bm25.ts).
  *
- * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 5, without |q|. Both scores are
- * means here, so one lambda serves short and long questions (docs/experiments/hybrid-search.md).
+ * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 5, without |q| and rare terms.
+ * Both scores are means here, so one lambda serves short and long questions
+ * (docs/experiments/hybrid-search.md).
  */
 
 import { InputError } from "../io/errors.ts";
 import type { HybridWeights } from "../model/config.ts";
 import type { Given } from "../options/option.ts";
 import type { HYBRID_OPTIONS } from "../options/search-request.ts";
-import type { GivenParameters } from "./bm25/bm25.ts";
+import type { GivenParameters, ScoreParameters } from "./bm25/bm25.ts";
 import { cachedLexicalIndex, type LexicalIndex } from "./lexical-index.ts";
 import { type Ranking, ranked } from "./scoring/top-k.ts";
 import type { IndexGeneration, RankingRequest } from "./search/generation.ts";
@@ -23,6 +27,16 @@ import type { WordSearch } from "./search/word-search.ts";
 
 /** The least number of passages that each search contributes. DPR uses 2,000 of 21 million. */
 export const MIN_CANDIDATES = 100;
+
+/** The weight of rare terms (docs/experiments/hybrid-search.md). */
+const RARE_WEIGHT = 0.5;
+
+/** The parameters of BM25 in hybrid search. */
+export const hybridParameters = ({ k1, b }: GivenParameters = {}): ScoreParameters => ({
+  k1,
+  b,
+  rareWeight: RARE_WEIGHT,
+});
 
 /** Passages that a first search by the model looks for, for each result. */
 const FEW_HITS = 2;
@@ -35,7 +49,8 @@ export interface EncodedQuestion {
 }
 
 /**
- * Ranks by `BM25 / terms of the question + lambda * retrieval score`. Without `lexical`, BM25
+ * Ranks by `BM25 / terms of the question + lambda * retrieval score`; rare terms count more than
+ * the mean. Without `lexical`, BM25
  * reads the words that the token index holds; without them, it is built on first use and cached.
  * Default of `k1` and `b`: those of `lexical`.
  */
@@ -75,7 +90,7 @@ export function chooseHybrid(
 export interface HybridScores {
   /** The positions of the passages in the index. */
   readonly ordinals: Uint32Array;
-  /** The BM25 score of each passage divided by the terms of the question. */
+  /** The BM25 score of each passage, with rare terms, divided by the terms of the question. */
   readonly lexical: Float64Array;
   /** The retrieval score of each passage. */
   readonly dense: Float64Array;
@@ -100,7 +115,9 @@ export async function hybridSearch(
     lexical?.bm25 ?? (await index.words()) ?? (await cachedLexicalIndex(index, signal)).bm25;
   const depth = Math.max(MIN_CANDIDATES, topK);
   const lists: Ranking[] = [];
-  for (const { text } of questions) lists.push(await words.rank(text, depth, { accept, k1, b }));
+  const parameters = hybridParameters({ k1, b });
+  for (const { text } of questions)
+    lists.push(await words.rank(text, depth, { accept, ...parameters }));
   const found: Ranking[] = [];
   let open = [...questions.keys()];
   const few = index.findsFewFaster ? Math.min(depth, FEW_HITS * topK) : depth;
@@ -133,6 +150,8 @@ const termCount = ({ analyser }: Pick<WordSearch, "analyser">, { text }: Encoded
 /**
  * Joins the results of two searches for a question. Both scores of each passage are exact: the
  * score that a search did not return is computed.
+ *
+ * @param lists lexical: with `hybridParameters`
  */
 export async function hybridScores(
   index: Pick<IndexGeneration, "scores">,
@@ -146,7 +165,7 @@ export async function hybridScores(
   const onlyLexical = difference(lexical.ordinals, dense.ordinals);
   const onlyDense = difference(dense.ordinals, lexical.ordinals);
   const otherDense = onlyLexical.length > 0 ? await index.scores(vectors, onlyLexical) : [];
-  const otherLexical = await words.score(text, onlyDense, parameters);
+  const otherLexical = await words.score(text, onlyDense, hybridParameters(parameters));
   const known = new Map<number, number>();
   for (const [i, ordinal] of dense.ordinals.entries()) known.set(ordinal, dense.scores[i]!);
   for (const [i, ordinal] of onlyLexical.entries()) known.set(ordinal, otherDense[i]!);

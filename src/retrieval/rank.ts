@@ -12,8 +12,7 @@ import { type EncodedQuestion, type HybridOptions, hybridSearch } from "./hybrid
 import type { LexicalIndex } from "./lexical-index.ts";
 import type { Ranking } from "./scoring/top-k.ts";
 import type { IndexGeneration } from "./search/generation.ts";
-import { parseWhere } from "./where/parse-where.ts";
-import { whereSchema } from "./where/where.ts";
+import { givenWhere, parseWhere } from "./where/parse-where.ts";
 
 /**
  * What a search counts and returns: passages, or documents, each with its best passage
@@ -30,8 +29,11 @@ const hybridWeights = z.strictObject({ ...HYBRID_OPTIONS, lexical: lexicalIndex.
 
 /** The option `where`: `retrieve` and `answer` have it in the library and as a flag. */
 export const WHERE_OPTION = {
-  /** A condition on the metadata of the passages that the search may return. Default: none. */
-  where: option(whereSchema.optional(), {
+  /**
+   * A condition on the metadata of the passages that the search may return, as an object or as
+   * text: `year >= 2020`. Default: none.
+   */
+  where: option(givenWhere.optional(), {
     help: "search only passages with such metadata: 'year >= 2020 and lang = \"en\"'",
     placeholder: "CONDITION",
     parse: parseWhere,

@@ -2,12 +2,13 @@
  * The index terms of a text, for BM25. In English they are those of Lucene's EnglishAnalyzer
  * (StandardTokenizer, EnglishPossessiveFilter, LowerCaseFilter, StopFilter, PorterStemFilter),
  * which the baselines of Pyserini and BEIR use. Words of other languages are stemmed by Snowball's
- * rules for them. Terms are in normal form, without accents: `Café` and `cafe` are one term.
+ * rules for them. Terms are in normal form, without accents: `Café` and `cafe` are one term. What
+ * signs join is one more term: `max_retry_count`.
  */
 
 import { stemmer } from "stemmer";
 import { segments } from "./expressions.ts";
-import { type Language, letterOf, loadStemmer, type Stemmer, scriptOf } from "./languages.ts";
+import { type Language, letterOf, loadStemmer, scriptOf } from "./languages.ts";
 import { normalForm, withoutAccents } from "./normal-form.ts";
 
 /**
@@ -21,6 +22,14 @@ const WORD =
 
 const POSSESSIVE = /'s$/;
 
+/**
+ * Words that signs join: 2024-01-10, max_retry_count, api-03.example.org, src/net/http.ts. They are
+ * terms as a whole, too: their words alone are those of 2024-10-01 and count_max_retry.
+ */
+const EXPRESSION =
+  /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}\p{N}]+(?:[-_./\\:@#+&~]{1,2}[\p{L}\p{M}\p{N}]+)+/gu;
+const WHOLE_WORD = new RegExp(`^(?:${WORD.source})$`, "u");
+
 /** Lucene's `EnglishAnalyzer.ENGLISH_STOP_WORDS_SET`. */
 const STOP_WORDS = new Set(
   (
@@ -30,16 +39,18 @@ const STOP_WORDS = new Set(
 );
 
 /** The version of the terms. Indexes hold terms: raise it when a text gets others. */
-export const ANALYSIS = 1;
+export const ANALYSIS = 2;
 
-/** Gives the terms of a text, in its order. */
+/** Gives the terms of a text: its words in their order, then its expressions. */
 export interface Analyser {
-  /** One for each script at most. */
   readonly languages: readonly Language[];
   terms(text: string): string[];
 }
 
-/** An analyser for texts in these languages. Words of other scripts are not stemmed. */
+/**
+ * An analyser for texts in these languages. A word has a term for each of the languages of its
+ * script that stem it differently; words of other scripts are not stemmed.
+ */
 export async function openAnalyser(languages: readonly Language[]): Promise<Analyser> {
   const stemmers = await Promise.all(
     languages.map(async (language) => ({
@@ -47,9 +58,11 @@ export async function openAnalyser(languages: readonly Language[]): Promise<Anal
       stem: await loadStemmer(language),
     })),
   );
-  const stem = (word: string): string =>
-    stemmers.find(({ inScript }) => inScript.test(word))?.stem(word) ?? word;
-  return { languages, terms: analysis(stem, languages.includes("en")) };
+  const stems: Stems = (word) => {
+    const own = stemmers.filter(({ inScript }) => inScript.test(word));
+    return own.length === 0 ? [word] : own.map(({ stem }) => stem(word));
+  };
+  return { languages, terms: analysis(stems, languages.includes("en")) };
 }
 
 /**
@@ -58,21 +71,27 @@ export async function openAnalyser(languages: readonly Language[]): Promise<Anal
  * @example
  * termsOf("The cats are running"); // ["cat", "run"]
  */
-export const termsOf: (text: string) => string[] = analysis(stemmer, true);
+export const termsOf: (text: string) => string[] = analysis((word) => [stemmer(word)], true);
 
-function analysis(stem: Stemmer, isEnglish: boolean): (text: string) => string[] {
-  const termOf = remembering((word) => folded(stem(word)));
+/** The stems of a word: one, or several in texts of two languages. */
+type Stems = (word: string) => readonly string[];
+
+function analysis(stemsOf: Stems, isEnglish: boolean): (text: string) => string[] {
+  const termsOf = remembering((word) => [...new Set(stemsOf(word).map(folded))]);
   return (text) => {
     const form = normalForm(text).normalize("NFC");
     const runs: string[] = form.match(WORD) ?? [];
     const words = UNDIVIDED.test(form) ? runs.flatMap(dividedWords) : runs;
-    if (!isEnglish) return words.map(termOf);
-    return words
-      .map((word) => word.replace(POSSESSIVE, ""))
-      .filter((word) => !STOP_WORDS.has(word))
-      .map(termOf);
+    const meant = isEnglish
+      ? words.map((word) => word.replace(POSSESSIVE, "")).filter((word) => !STOP_WORDS.has(word))
+      : words;
+    return [...meant.flatMap(termsOf), ...expressionsIn(form)];
   };
 }
+
+/** The expressions of a text that are not words themselves. */
+const expressionsIn = (form: string): string[] =>
+  (form.match(EXPRESSION) ?? []).filter((expression) => !WHOLE_WORD.test(expression)).map(folded);
 
 /** Most terms are ASCII, which has no accents. */
 const folded = (term: string): string =>
@@ -102,16 +121,16 @@ const isLetter = (word: string): boolean => /^\p{L}\p{M}*$/u.test(word);
 
 const MAX_CACHED_WORDS = 2 ** 17; // about 15 MB; a look-up costs a tenth of stemming
 
-/** A stemmer that keeps the stems of words that it has seen. */
-function remembering(stemmer: Stemmer): Stemmer {
-  const stems = new Map<string, string>();
+/** Keeps the stems of words that it has seen. */
+function remembering(stemsOf: Stems): Stems {
+  const stems = new Map<string, readonly string[]>();
   return (word) => {
     const known = stems.get(word);
     if (known !== undefined) return known;
     if (stems.size === MAX_CACHED_WORDS) stems.clear();
     // a copy, because a match keeps the whole text in memory
     const copy = Buffer.from(word).toString();
-    const result = stemmer(copy);
+    const result = stemsOf(copy);
     stems.set(copy, result);
     return result;
   };

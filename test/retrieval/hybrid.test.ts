@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
 import { combineScores, hybridScores, hybridSearch } from "../../src/retrieval/hybrid.ts";
 import type { LexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import { ranked } from "../../src/retrieval/scoring/top-k.ts";
@@ -140,6 +141,34 @@ test("the BM25 score is divided by the terms of the question, without stop words
     const found = await hybridScores(index, lexical, { text, vectors }, lists);
     assert.equal(found, union({ a: [12 / terms, 5], b: [6 / terms, 3] }));
   }
+});
+
+test("a term that one passage has outweighs the model", async () => {
+  const dates = ["2024-01-10", "2024-10-01", "2024-01-01", "2024-10-10"];
+  const others = Array.from(
+    { length: 96 },
+    (_, i) => `Report ${i} of the archive on stored goods.`,
+  );
+  const texts = [...dates.map((date) => `The backup of ${date} is stored in room 5.`), ...others];
+  const bm25 = await buildBm25(texts.map((text, i) => ({ id: `${i}`, title: "", text })));
+  const dense = texts.map((_, i) => (i < 4 ? 0.5 + i / 100 : 0.2)); // the last date is preferred
+  const index = {
+    findsFewFaster: false,
+    rankingsAlso: async () => [
+      ranked({ ordinals: Uint32Array.from(dense.keys()), scores: Float64Array.from(dense) }),
+    ],
+    scores: async (_: Float32Array, ordinals: Uint32Array) =>
+      Float64Array.from(ordinals, (ordinal) => dense[ordinal]!),
+  } as unknown as IndexGeneration;
+  const first = async (text: string) => {
+    const question = { text, vectors: Float32Array.of(1) };
+    const weights = { lambda: 14.5, lexical: { bm25 } as LexicalIndex };
+    const [found] = await hybridSearch(index, weights, [question], { topK: 1 });
+    return found!.ordinals[0];
+  };
+  for (const [i, date] of dates.entries())
+    assert.is(await first(`Where is the backup of ${date} stored?`), i, date);
+  assert.is(await first("Where is the backup stored?"), 3);
 });
 
 test("ranks every passage once, by the formula, equal scores in the order of the index", () => {

@@ -3,7 +3,8 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { buildBm25 } from "../../src/retrieval/bm25/bm25.ts";
-import { detectLanguages, LANGUAGES, loadStemmer } from "../../src/text/languages.ts";
+import { detectLanguages } from "../../src/text/detect-languages.ts";
+import { LANGUAGES, loadStemmer } from "../../src/text/languages.ts";
 import { openAnalyser } from "../../src/text/terms.ts";
 
 /** A passage, and a question with other forms of its words. */
@@ -36,6 +37,78 @@ test("the language of a text is detected, English where nothing tells it", () =>
     "en",
     "ru",
   ]);
+});
+
+test("names and phrases of other languages leave English texts English", () => {
+  const lists = {
+    menus: [
+      "Apple pie a la carte",
+      "Chicken a la king",
+      "Beef stew, crème brûlée au chocolat",
+      "Pie a la mode",
+    ],
+    names: ["Maria de la Cruz", "Juan de la Vega", "Ana do Carmo", "Ludwig van der Rohe"],
+    places: ["Los Angeles", "El Segundo", "Las Vegas", "La Jolla", "Del Mar", "Costa del Sol"],
+    tasks: ["do dishes", "call Ann, do taxes", "do homework", "buy bread"],
+    parts: ["Bolt M8 en 14399", "Nut M8 en 1661", "Washer en 14399", "Rivet di 4"],
+  };
+  for (const [name, texts] of Object.entries(lists))
+    assert.equal(detectLanguages(Array.from({ length: 50 }, () => texts).flat()), ["en"], name);
+});
+
+test("English without its short words is English", () => {
+  const abstract =
+    "dietary intake associated risk breast cancer women cohort study results suggest protective " +
+    "effects carotenoids measured plasma concentrations di-ethyl phthalate exposure en bloc resection";
+  assert.equal(detectLanguages([abstract]), ["en"]);
+  assert.equal(detectLanguages([`${abstract} pesto per la dieta`, abstract, abstract]), ["en"]);
+});
+
+test("a language is known by its endings where short words are few", () => {
+  const parts = [
+    "Befestigung für Heizungsrohre",
+    "Dichtung mit Verschraubung",
+    "Abdeckung für Lüftungsöffnung",
+    "Halterung mit Isolierung und Erdung",
+    "Steuerung für Beleuchtung",
+  ];
+  assert.equal(detectLanguages(parts), ["de"]);
+});
+
+test("a collection can have two languages", async () => {
+  const english = "The houses of the town are old and the children played in the streets.";
+  const texts = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? english : SAMPLES.de[0]));
+  const languages = detectLanguages(texts);
+  assert.equal([...languages].sort(), ["de", "en"]);
+  const { terms } = await openAnalyser(languages);
+  for (const [one, other] of [
+    ["Häuser", "Haus"],
+    ["houses", "house"],
+    ["played", "playing"],
+  ] as const)
+    assert.ok(
+      terms(one).some((term) => terms(other).includes(term)),
+      one,
+    );
+  assert.equal(detectLanguages([...Array(19).fill(english), SAMPLES.de[0]]), ["en"]);
+});
+
+test("languages that are close to others, or whose words have many endings, are detected", () => {
+  const texts = {
+    da: "Byen blev grundlagt i 1167 og er nu landets største. Den har mange gamle kirker, og det er let at se dem til fods. Befolkningen er vokset, siden broen blev bygget.",
+    no: "Byen ble grunnlagt i 1048 og er nå landets største. Den har mange gamle kirker, og det er lett å se dem til fots. Befolkningen er økt siden broen ble bygget.",
+    fi: "Kaupunki perustettiin vuonna 1550 ja se on nyt maan suurin. Siellä on monia vanhoja kirkkoja, joista osa sijaitsee keskustassa, mutta myös saarilla.",
+    hu: "A várost 1241-ben alapították, és ma az ország legnagyobb városa. Sok régi templom van benne, amelyek közül néhány a belvárosban áll, és a hegyen is vannak.",
+    ro: "Orașul a fost întemeiat în 1459 și este cel mai mare din țară. Are multe biserici vechi, dintre care unele sunt în centru, iar altele pe dealurile din jurul orașului.",
+    id: "Kota ini didirikan pada tahun 1527 dan merupakan yang terbesar di negara itu. Ada banyak gereja tua yang terletak di pusat kota dan dapat dicapai dengan berjalan kaki dari pelabuhan.",
+    ga: "Bunaíodh an chathair sa bhliain 988 agus is í an chathair is mó sa tír í. Tá go leor eaglaisí ann, agus tá cuid acu i lár na cathrach ar an abhainn.",
+    lt: "Miestas buvo įkurtas 1323 metais ir yra didžiausias šalies miestas. Jame yra daug senų bažnyčių, kurios yra miesto centre, bet taip pat ir ant kalvų.",
+    bg: "Градът е основан през 1300 година и е най-големият в страната. В него има много стари църкви, част от които са в центъра на града.",
+    sr: "Град је основан и највећи је у земљи. У њему има много старих цркава, од којих су неке у центру, а неке на брдима око града.",
+    ne: "यो सहर देशको सबैभन्दा ठूलो सहर हो र यहाँ धेरै पुराना मन्दिर छन्। यो नदी को किनारमा छ र धेरै मानिस यहाँ घुम्न आउँछन्।",
+  } as const;
+  for (const [language, text] of Object.entries(texts))
+    assert.equal(detectLanguages([text]), [language], language);
 });
 
 test("another form of a word finds its passage", async () => {

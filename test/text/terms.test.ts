@@ -33,6 +33,7 @@ test("apostrophes, full stops and commas inside words and numbers", () => {
     "3",
     "x",
     "quot",
+    "3.x",
   ]);
   assert.equal(termsOf("well-known, snake_case (1980s)"), [
     "well",
@@ -40,7 +41,30 @@ test("apostrophes, full stops and commas inside words and numbers", () => {
     "snake",
     "case",
     "1980",
+    "well-known",
+    "snake_case",
   ]);
+});
+
+test("what signs join is a term besides its words", () => {
+  const expressions = (text: string) => termsOf(text).filter((term) => /[^a-z0-9.]/.test(term));
+  for (const expression of [
+    "2024-01-10",
+    "max_retry_count",
+    "db-03.east.example.net",
+    "1.0.0-beta.2",
+    "/etc/app/main.conf",
+    "C:\\data\\a1.csv",
+    "inv-2024/0017",
+    "ann@example.org",
+    "std::vector",
+  ])
+    assert.equal(expressions(`see ${expression}, please.`), [
+      expression.toLowerCase().replace(/^\//, ""),
+    ]);
+  assert.equal(expressions("10.0.3.12 v2.4.10 one. Two - three, four/ five"), []);
+  assert.equal(termsOf("10.0.3.12"), ["10.0.3.12"]);
+  assert.not.equal(termsOf("2024-01-10").sort(), termsOf("2024-10-01").sort());
 });
 
 test("letters, marks and numbers of any script", () => {
@@ -60,6 +84,7 @@ test("time is linear in the length of a text without spaces", async () => {
   await assertLinear((size) => {
     const [term] = termsOf(`${"y".repeat(size)}ement`);
     assert.ok(term!.startsWith("yyy"));
+    assert.is(termsOf("a-".repeat(size / 2)).at(-1)!.length, size - 1);
   }, 50_000);
 });
 

@@ -33,7 +33,16 @@ export type GivenParameters = {
   readonly [Name in keyof Bm25Parameters]?: Bm25Parameters[Name] | undefined;
 };
 
-export interface Bm25RankOptions extends GivenParameters {
+/** Parameters of a question. */
+export interface ScoreParameters extends GivenParameters {
+  /**
+   * How much rare terms count besides (`termWeights`): hybrid search has its own weight. Default 0,
+   * which is BM25.
+   */
+  readonly rareWeight?: number | undefined;
+}
+
+export interface Bm25RankOptions extends ScoreParameters {
   /** Whether the ranking may have the passage. Default: every passage. */
   readonly accept?: ((ordinal: number) => boolean) | undefined;
 }
@@ -70,7 +79,7 @@ export interface Bm25 extends CollectionStatistics {
   /** As `rank`, with the ids of the passages. */
   search(query: string, topK: number, options?: Bm25RankOptions): ScoredId[];
   /** The score of each passage of `ordinals`; 0 for one without a term of the query. */
-  score(query: string, ordinals: ArrayLike<number>, parameters?: GivenParameters): Float64Array;
+  score(query: string, ordinals: ArrayLike<number>, parameters?: ScoreParameters): Float64Array;
 }
 
 /**
@@ -97,11 +106,11 @@ export async function buildBm25(
   collection?: CollectionStatistics,
 ): Promise<Bm25> {
   checkedParameters(options, DEFAULT_PARAMETERS); // before the passages are read
-  const index = await buildInvertedIndex(numbered(passages), options, collection?.analyser);
+  const index = await buildInvertedIndex(withOrdinals(passages), options, collection?.analyser);
   return bm25Over(index, options, collection);
 }
 
-async function* numbered(
+async function* withOrdinals(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
 ): AsyncGenerator<[ordinal: number, passage: Passage], void> {
   let ordinal = 0;
@@ -143,9 +152,9 @@ export function scoresOver(
   const statistics = collection ?? { size, averageLength, documentFrequency, analyser };
   const longest = index.blocks.reduce((most, { lengths }) => Math.max(most, lengths.length), 0);
   const scores = new Float64Array(longest);
-  const scoringOf = (query: string, parameters: GivenParameters): Scoring => ({
-    weights: termWeights(index, statistics, query),
-    ...lengthNorm(checkedParameters(parameters, defaults), statistics.averageLength),
+  const scoringOf = (query: string, { rareWeight, ...given }: ScoreParameters): Scoring => ({
+    weights: numbered(index, termWeights(analyser.terms(query), statistics, rareWeight)),
+    ...lengthNorm(checkedParameters(given, defaults), statistics.averageLength),
   });
   return {
     rank(query, topK, { accept, ...parameters } = {}) {
@@ -223,26 +232,53 @@ function scoreOf(
 }
 
 /** The inverse document frequency of a term: ln(1 + (N - df + 0.5) / (df + 0.5)). */
-export function inverseDocumentFrequency(passages: number, frequency: number): number {
+function inverseDocumentFrequency(passages: number, frequency: number): number {
   return Math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5));
 }
 
-/** The weight of each query term that the index has: idf times occurrences in the query. */
-function termWeights(
-  { vocabulary, analyser }: Postings,
-  { size, documentFrequency }: CollectionStatistics,
-  query: string,
-): Map<number, number> {
-  const occurrences = new Map<string, number>();
-  for (const term of analyser.terms(query))
-    if (vocabulary.has(term)) occurrences.set(term, (occurrences.get(term) ?? 0) + 1);
-  return new Map(
-    Array.from(occurrences, ([term, count]) => [
-      vocabulary.get(term)!,
-      count * inverseDocumentFrequency(size, documentFrequency(term)),
-    ]),
-  );
+/**
+ * The weight of each term t of a question that the collection has: its idf times its occurrences
+ * in the question, and of rare terms more:
+ *
+ *     weight(t) = idf(t) * (occurrences + rareWeight * |q| * share(t))
+ *     share(t) = (1 / df(t)) / max(1, sum over terms u of q: 1 / df(u))
+ *
+ * A term is shared by df passages, so it names each of them with 1 / df. In the mean over the |q|
+ * terms of the question, a term that names a passage counts as if it were asked for alone; several
+ * such terms share this. Common terms name nothing.
+ */
+export function termWeights(
+  terms: readonly string[],
+  { size, documentFrequency }: Pick<CollectionStatistics, "size" | "documentFrequency">,
+  rareWeight = 0,
+): Map<string, number> {
+  const known = new Map<string, { frequency: number; count: number }>();
+  for (const term of terms) {
+    const entry = known.get(term);
+    if (entry) entry.count++;
+    else known.set(term, { frequency: documentFrequency(term), count: 1 });
+  }
+  for (const [term, { frequency }] of known) if (frequency === 0) known.delete(term);
+  const named = [...known.values()].reduce((sum, { frequency }) => sum + 1 / frequency, 0);
+  const perName = (rareWeight * terms.length) / Math.max(1, named);
+  const weights = Array.from(known, ([term, { frequency, count }]): [string, number] => [
+    term,
+    inverseDocumentFrequency(size, frequency) * (count + perName / frequency),
+  ]);
+  return new Map(weights);
 }
+
+/** Weights by the numbers of the terms. */
+const numbered = (
+  { vocabulary }: Postings,
+  weights: ReadonlyMap<string, number>,
+): Map<number, number> =>
+  new Map(
+    Array.from(weights, ([term, weight]): [number | undefined, number] => [
+      vocabulary.get(term),
+      weight,
+    ]).filter((entry): entry is [number, number] => entry[0] !== undefined),
+  );
 
 /** The number of passages with a term. */
 function frequencyOf({ blocks, vocabulary }: Postings, term: string): number {

@@ -8,7 +8,8 @@
  * bytes, a passage 4 bytes and its id.
  */
 
-import { detectLanguages, type Language, scriptOf } from "../../text/languages.ts";
+import { detectLanguages } from "../../text/detect-languages.ts";
+import { type Language, scriptOf } from "../../text/languages.ts";
 import type { Passage } from "../../text/passage.ts";
 import { type Analyser, openAnalyser } from "../../text/terms.ts";
 

@@ -21,6 +21,7 @@ import { packedTokens, unpackStates } from "../index/format/packed-states.ts";
 import type { PassageStore } from "../index/format/store.ts";
 import { type Ranking, ranked } from "../scoring/top-k.ts";
 import { createMatcher, type Matcher } from "../where/matcher.ts";
+import { parseWhere } from "../where/parse-where.ts";
 import { type Where, whereSchema } from "../where/where.ts";
 import type { SearchEngine } from "./engine.ts";
 import {
@@ -95,7 +96,7 @@ export interface OpenParts {
  */
 export interface RemotePassages {
   readonly accepting: IndexGeneration["accepting"];
-  readonly matching: IndexGeneration["matching"];
+  readonly matching: Matcher;
   /** The passages at these ordinals, with few questions to the store. */
   passages(ordinals: readonly number[]): Promise<Passage[]>;
 }
@@ -375,9 +376,10 @@ export class IndexGeneration {
    *
    * @throws {InputError} if the condition has another form
    */
-  async matching(where: Where): Promise<(ordinal: number) => boolean> {
+  async matching(where: Where | string): Promise<(ordinal: number) => boolean> {
     const match = this.#remote?.matching ?? this.#matcher;
-    return match(resolveOptions(WHERE, { where }).where);
+    const condition = typeof where === "string" ? parseWhere(where) : where;
+    return match(resolveOptions(WHERE, { where: condition }).where);
   }
 
   /** The ordinal of the passage with this id; undefined if there is none. */

@@ -4,13 +4,9 @@
  */
 
 import type { Analyser } from "../../text/terms.ts";
+import type { ScoreParameters } from "../bm25/bm25.ts";
 import type { Awaitable } from "../index/blocks/awaitable.ts";
 import type { Ranking } from "../scoring/top-k.ts";
-
-interface Parameters {
-  readonly k1?: number | undefined;
-  readonly b?: number | undefined;
-}
 
 export interface WordSearch {
   /** What makes the terms. */
@@ -19,8 +15,12 @@ export interface WordSearch {
   rank(
     query: string,
     topK: number,
-    options: Parameters & { readonly accept?: ((ordinal: number) => boolean) | undefined },
+    options: ScoreParameters & { readonly accept?: ((ordinal: number) => boolean) | undefined },
   ): Awaitable<Ranking>;
   /** The score of each passage of `ordinals`; 0 for one without a term of the query. */
-  score(query: string, ordinals: Uint32Array, parameters?: Parameters): Awaitable<Float64Array>;
+  score(
+    query: string,
+    ordinals: Uint32Array,
+    parameters?: ScoreParameters,
+  ): Awaitable<Float64Array>;
 }

@@ -3,6 +3,7 @@
 import { InputError } from "../../io/errors.ts";
 import { closestName } from "../../options/closest-name.ts";
 import type { PassageFields } from "../index/format/packed-passage.ts";
+import { timeSpan } from "./values.ts";
 import type { Comparison, Where, WhereValue } from "./where.ts";
 
 type FieldType = "text" | "date" | "number" | "true or false" | "list";
@@ -12,7 +13,6 @@ type ValueType = Exclude<FieldType, "list" | "date">;
 const MAX_NAMES = 1_000;
 /** Fields that a message lists. */
 const LISTED = 40;
-const DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
 /** The types of the values of each field. The values of a list count for the list. */
 export class FieldTypes {
@@ -93,8 +93,7 @@ function valueType(value: WhereValue): ValueType {
   return typeof value === "number" ? "number" : "text";
 }
 
-const typeOf = (value: WhereValue): FieldType =>
-  typeof value === "string" && DATE.test(value) ? "date" : valueType(value);
+const typeOf = (value: WhereValue): FieldType => (timeSpan(value) ? "date" : valueType(value));
 
 /** A field that a condition compares, and the type of what it compares it with. */
 interface ComparedField {

@@ -9,14 +9,21 @@
  *                | name "exists"
  *     value      = text in quotes | number | date | "true" | "false"
  *
- * A date is one of ISO 8601: 2024-05-01. A name is a word, or text in quotes. Quotes are single or
- * double; \ before a character stands for the character itself. Key words are the same in upper
- * case.
+ * A date is one of ISO 8601: 2024-05-01, 2024-05. A name is a word, or text in quotes. Quotes are
+ * single or double; \ before a character stands for the character itself. Key words are the same in
+ * upper case.
  */
 
+import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
-import { type Comparison, MAX_WHERE_DEPTH, type Where, type WhereValue } from "./where.ts";
+import {
+  type Comparison,
+  MAX_WHERE_DEPTH,
+  type Where,
+  type WhereValue,
+  whereSchema,
+} from "./where.ts";
 
 const OPERATORS = {
   "=": "eq",
@@ -38,7 +45,7 @@ interface Token {
 }
 
 const TOKEN =
-  /(?<date>\d{4}-\d\d-\d\d(?:T\d\d:\d\d[\d:.]*(?:Z|[+-]\d\d:\d\d)?)?(?![\p{L}\p{N}_-]))|(?<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_]))|(?<word>[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)|"(?<double>(?:[^"\\]|\\.)*)"|'(?<single>(?:[^'\\]|\\.)*)'|(?<symbol>!=|[<>]=?|=|[(),])/suy;
+  /(?<date>\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d[\d:.]*(?:Z|[+-]\d\d:\d\d)?)?)?(?![\p{L}\p{N}_-]))|(?<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_]))|(?<word>[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)|"(?<double>(?:[^"\\]|\\.)*)"|'(?<single>(?:[^'\\]|\\.)*)'|(?<symbol>!=|[<>]=?|=|[(),])/suy;
 
 /**
  * Reads a condition such as `year >= 2020 and (lang = "en" or tags contains "x")`.
@@ -69,6 +76,12 @@ export function parseWhere(text: string): Where {
     remedy: "name fewer values, or give a set of ids",
   });
 }
+
+/** The schema of a condition that is given as an object or as text. */
+export const givenWhere: z.ZodType<Where, Where | string> = z
+  .custom<Where | string>()
+  .transform((given) => (typeof given === "string" ? parseWhere(given) : given))
+  .pipe(whereSchema);
 
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];

@@ -6,29 +6,34 @@
  *
  * A condition passes or does not; there is no third value. A comparison passes only if the passage
  * has the field and both values are of the same type. So a passage without the field passes `ne`
- * and `not`, which are the opposite of `eq` and of the condition inside.
+ * and `not`, which are the opposite of `eq` and of the condition inside. A list passes a comparison
+ * if one of its values does.
+ *
+ * A date is a span of time (values.ts): 10:00 of a day is equal to the day, neither before nor
+ * after it, and a time with a zone is compared with one of another zone.
  */
 
 import { z } from "zod";
-import type { MetadataValue } from "../../text/passage.ts";
+import type { MetadataItem, MetadataValue } from "../../text/passage.ts";
 import type { PassageFields } from "../index/format/packed-passage.ts";
+import { composed, timeSpan } from "./values.ts";
 
 /** A value to compare with. */
 export type WhereValue = string | number | boolean;
 
 /** Comparisons with a field; all of them must pass. */
 export interface Comparison {
-  /** The value is equal, or a list has it. */
+  /** The value is equal: texts in NFC, a time in a day that is given. */
   readonly eq?: WhereValue | undefined;
   /** The opposite of `eq`. */
   readonly ne?: WhereValue | undefined;
-  /** The value is equal to one of these, or a list has one of them. */
+  /** The value is equal to one of these. */
   readonly in?: readonly WhereValue[] | undefined;
   /** A text has this part, or a list has this text. */
   readonly contains?: string | undefined;
   /**
-   * Above this value. Numbers are compared by value, texts by their UTF-16 code units, as dates in
-   * ISO 8601 are.
+   * Above this value. Numbers are compared by value, dates in ISO 8601 by time, other texts by
+   * their UTF-16 code units in NFC. A date is compared with dates.
    */
   readonly gt?: string | number | undefined;
   /** At least this value. */
@@ -146,11 +151,31 @@ function fieldOf(name: string, { document, metadata }: PassageFields): MetadataV
 
 type Found = MetadataValue | undefined;
 
-const isEqual = (found: Found, operand: WhereValue): boolean =>
-  typeof found === "object" ? found.some((item) => item === operand) : found === operand;
+/**
+ * Whether a value, or one of a list, is below (-1), equal to (0) or above (1) the operand, as
+ * `accept` says.
+ */
+const compares = (found: Found, operand: WhereValue, accept: (order: number) => boolean): boolean =>
+  (typeof found === "object" ? found : [found]).some((item) => {
+    const order = item === undefined ? undefined : orderOf(item, operand);
+    return order !== undefined && accept(order);
+  });
 
-const isOrdered = (found: Found, operand: string | number): found is string | number =>
-  typeof found === typeof operand;
+/** -1, 0 or 1; undefined for values of different types. */
+function orderOf(item: MetadataItem, operand: WhereValue): number | undefined {
+  const span = timeSpan(operand);
+  if (span) {
+    const start = timeSpan(item)?.start;
+    if (start === undefined) return undefined;
+    return start < span.start ? -1 : Number(start >= span.end);
+  }
+  if (typeof item !== typeof operand) return undefined;
+  const [one, other] = [composed(item), composed(operand)];
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
+const isEqual = (found: Found, operand: WhereValue): boolean =>
+  compares(found, operand, (order) => order === 0);
 
 const COMPARE: {
   readonly [Name in keyof Comparison]-?: (
@@ -162,10 +187,12 @@ const COMPARE: {
   ne: (found, operand) => !isEqual(found, operand),
   in: (found, operands) => operands.some((operand) => isEqual(found, operand)),
   contains: (found, operand) =>
-    (typeof found === "string" || typeof found === "object") && found.includes(operand),
-  gt: (found, operand) => isOrdered(found, operand) && found > operand,
-  gte: (found, operand) => isOrdered(found, operand) && found >= operand,
-  lt: (found, operand) => isOrdered(found, operand) && found < operand,
-  lte: (found, operand) => isOrdered(found, operand) && found <= operand,
+    typeof found === "string"
+      ? composed(found).includes(composed(operand))
+      : isEqual(found, operand),
+  gt: (found, operand) => compares(found, operand, (order) => order > 0),
+  gte: (found, operand) => compares(found, operand, (order) => order >= 0),
+  lt: (found, operand) => compares(found, operand, (order) => order < 0),
+  lte: (found, operand) => compares(found, operand, (order) => order <= 0),
   exists: (found, operand) => (found !== undefined) === operand,
 };

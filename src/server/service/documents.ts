@@ -4,6 +4,7 @@ import { extname } from "node:path";
 import ignore from "ignore";
 import { closestName } from "../../options/closest-name.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
+import { composed } from "../../retrieval/where/values.ts";
 import type { LinkOf } from "../../text/link.ts";
 import type { Passage } from "../../text/passage.ts";
 import { ApiError } from "./api-error.ts";
@@ -42,13 +43,30 @@ export async function getDocument(
   { path, lines, maxBytes }: GetRequest,
   signal: AbortSignal,
 ): Promise<Found> {
-  const ordinal = documents.has(path) ? undefined : await generation.find(path);
-  const ordinals = documents.get(path) ?? (ordinal === undefined ? [] : [ordinal]);
+  const { name, ordinals } = await named(generation, documents, path);
   if (ordinals.length === 0) throw unknown(path, paths);
   const passages = inOrder(generation, ordinals, signal);
   const chosen = lines === undefined ? passages : withLines(passages, lines);
   const total = lines === undefined ? ordinals.length : undefined;
-  return within(path, chosen, total, new Budget(maxBytes), generation.linkOf);
+  return within(name, chosen, total, new Budget(maxBytes), generation.linkOf);
+}
+
+/** A document or a passage of this name; its letters may be composed or not, as macOS writes. */
+async function named(
+  generation: IndexGeneration,
+  documents: Catalogue["documents"],
+  path: string,
+): Promise<{ readonly name: string; readonly ordinals: readonly number[] }> {
+  const names = new Set([path, path.normalize("NFC"), path.normalize("NFD")]);
+  for (const name of names) {
+    const ordinals = documents.get(name);
+    if (ordinals) return { name, ordinals };
+  }
+  for (const name of names) {
+    const ordinal = await generation.find(name);
+    if (ordinal !== undefined) return { name, ordinals: [ordinal] };
+  }
+  return { name: path, ordinals: [] };
 }
 
 /** The documents whose paths match patterns, until the bytes are used up. */
@@ -58,8 +76,10 @@ export async function getDocuments(
   { patterns, maxBytes }: MultiGetRequest,
   signal: AbortSignal,
 ): Promise<{ documents: Found[]; omitted: string[] }> {
-  const matcher = ignore({ allowRelativePaths: true }).add([...patterns]);
-  const matching = paths.filter((path) => path !== "" && matcher.ignores(path)).sort(compare);
+  const matcher = ignore({ allowRelativePaths: true }).add(patterns.map(composed));
+  const matching = paths
+    .filter((path) => path !== "" && matcher.ignores(composed(path)))
+    .sort(compare);
   const budget = new Budget(maxBytes);
   const found: Found[] = [];
   for (const path of matching) {

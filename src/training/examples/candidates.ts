@@ -73,19 +73,25 @@ export const bm25Candidates =
       bm25.search(question.replace(MASK, " "), topK).map(({ id }) => id),
     );
 
-/**
- * The retriever of the first iteration: the candidates that the examples have if all have enough,
- * else BM25's.
- */
+/** The retriever of the first iteration: the candidates that an example has, then BM25's. */
 export async function firstCandidates(
   examples: readonly Example[],
-  corpus: Corpus,
+  corpus: Pick<Corpus, "bm25">,
   count: number,
 ): Promise<CandidateRetriever> {
-  const areGiven = examples.every(({ contexts = [] }) => contexts.length >= count);
-  if (!areGiven) return bm25Candidates(await corpus.bm25());
-  return async (batch, topK) => batch.map(({ contexts = [] }) => contexts.slice(0, topK));
+  const areEnough = givenCandidates(examples, count) === count * examples.length;
+  const others = areEnough ? undefined : bm25Candidates(await corpus.bm25());
+  return async (batch, topK) => {
+    const found = await others?.(batch, topK);
+    return batch.map(({ contexts = [] }, i) =>
+      [...new Set([...contexts, ...(found?.[i] ?? [])])].slice(0, topK),
+    );
+  };
 }
+
+/** How many of the first `count` candidates of each example the example has itself. */
+export const givenCandidates = (examples: readonly Example[], count: number): number =>
+  examples.reduce((sum, { contexts = [] }) => sum + Math.min(contexts.length, count), 0);
 
 /** Takes candidates with a score from the examples that have any: others have no score. */
 export const scoredCandidates =

@@ -12,6 +12,7 @@ import {
   checkCandidateCount,
   findCandidates,
   firstCandidates,
+  givenCandidates,
   scoredCandidates,
   withPassage,
 } from "./candidates.ts";
@@ -90,6 +91,11 @@ export function withCandidates(
         const found = retriever ?? (await firstCandidates(examples, corpus, count));
         return learnsReading ? found : scoredCandidates(found);
       };
+      const given = retriever ? 0 : givenCandidates(used, count);
+      if (given > 0) {
+        const name = `${given} of ${count * used.length} candidates are given, BM25 finds others`;
+        yield { type: "stage", name };
+      }
       const name = `candidates-${source.name}-${iteration}.jsonl`;
       const candidates = yield* keptCandidates(settings, corpus, name, used, count, open);
       const labelled = used.flatMap(({ labels, relevant }) => (labels ? relevant : []));

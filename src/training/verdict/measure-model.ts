@@ -8,6 +8,7 @@ import { DEFAULT_PARAMETERS } from "../../retrieval/bm25/bm25.ts";
 import {
   combineScores,
   type HybridScores,
+  hybridParameters,
   hybridScores,
   MIN_CANDIDATES,
 } from "../../retrieval/hybrid.ts";
@@ -93,7 +94,10 @@ async function measureRetrieval(
     dense.push(...(await index.rankings([vectors[i]!], { ...search, accept })));
   const unions: { union: HybridScores; group: number; relevant: ReadonlySet<string> }[] = [];
   for (const [i, text] of texts.entries()) {
-    const found = lexical.rank(text, MIN_CANDIDATES, { k1, b, accept: sees?.[i] });
+    const found = lexical.rank(text, MIN_CANDIDATES, {
+      ...hybridParameters({ k1, b }),
+      accept: sees?.[i],
+    });
     const lists = { lexical: found, dense: dense[i]! };
     const question = { text, vectors: vectors[i]! };
     const union = await hybridScores(index, lexical, question, lists, { k1, b });

@@ -65,7 +65,8 @@ test("equals a naive loop over random corpora", async () => {
       fc.double({ min: 0, max: 3, noNaN: true }),
       fc.double({ min: 0, max: 1, noNaN: true }),
       fc.integer({ min: 1, max: 40 }),
-      async (texts, query, k1, b, topK) => {
+      fc.double({ min: 0, max: 2, noNaN: true }),
+      async (texts, query, k1, b, topK, rareWeight) => {
         const passages = texts.map(([title, body], i) => passage(`p${i}`, body, title));
         const expected = naiveScores(passages, query, k1, b);
         const bm25 = await buildBm25(passages, { k1, b });
@@ -80,6 +81,10 @@ test("equals a naive loop over random corpora", async () => {
         const ordinals = [...passages.keys(), passages.length]; // the last has no passage
         bm25.score(query, ordinals).forEach((score, ordinal) => {
           close(score, expected.get(`p${ordinal}`) ?? 0);
+        });
+        const withRare = naiveScores(passages, query, k1, b, passages, rareWeight);
+        bm25.score(query, ordinals, { rareWeight }).forEach((score, ordinal) => {
+          close(score, withRare.get(`p${ordinal}`) ?? 0);
         });
         const { ordinals: ranking, scores } = bm25.rank(query, topK);
         assert.equal(

@@ -37,8 +37,10 @@ async function holds(directory: string, passages: readonly Passage[]): Promise<v
     return;
   }
   const matches = await index.matching(where);
+  const asText = await index.matching('lang = "en" and number >= 20');
   for await (const [ordinal, { id, metadata }] of index.entries())
-    assert.is(matches(ordinal), metadata?.lang === "en" && Number(metadata.number) >= 20, id);
+    for (const match of [matches, asText])
+      assert.is(match(ordinal), metadata?.lang === "en" && Number(metadata.number) >= 20, id);
 }
 
 for (const bits of [undefined, 2] as const)

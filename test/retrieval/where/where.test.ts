@@ -27,6 +27,7 @@ const PASS: Where[] = [
   { tags: "x" },
   { tags: { contains: "long name" } },
   { tags: { in: ["y", "x"] } },
+  { tags: { gt: "a" } },
   { lang: { contains: "n" } },
   { lang: { ne: "de" } },
   { other: { ne: "de" } },
@@ -45,7 +46,7 @@ const FAIL: Where[] = [
   { year: 2021, lang: "de" },
   { year: { gt: "2000" } },
   { date: { gt: 2000 } },
-  { tags: { gt: "a" } },
+  { tags: { gt: "xyz" } },
   { tags: { contains: "long" } },
   { tags: { ne: "x" } },
   { draft: 0 },
@@ -64,6 +65,58 @@ test("passes what it describes", () => {
   for (const where of FAIL) assert.not(passes(where, FIELDS), JSON.stringify(where));
   for (const where of PASS) assert.not(passes({ not: where }, FIELDS), JSON.stringify(where));
   for (const where of FAIL) assert.ok(passes({ not: where }, FIELDS), JSON.stringify(where));
+});
+
+test("a day is a span of time, and a time has its zone", () => {
+  const mail = { metadata: { date: "2024-05-31T10:00:00+02:00" } };
+  const order = (operand: string) =>
+    (["lt", "eq", "gt"] as const).filter((name) => passes({ date: { [name]: operand } }, mail));
+  for (const [operand, expected] of [
+    ["2024-05-31", "eq"],
+    ["2024-05", "eq"],
+    ["2024-05-30", "gt"],
+    ["2024-06-01", "lt"],
+    ["2024-06", "lt"],
+    ["2024-05-31T08:00:00Z", "eq"],
+    ["2024-05-31T08:00Z", "eq"],
+    ["2024-05-31T09:00:00.000+01:00", "eq"],
+    ["2024-05-31T10:00:00Z", "lt"],
+    ["2024-05-31T08:00:00.5Z", "lt"],
+    ["2024-05-31 07:59:59", "gt"],
+  ] as const)
+    assert.equal(order(operand), [expected], operand);
+  for (const operator of ["lte", "gte"])
+    assert.ok(passes({ date: { [operator]: "2024-05-31" } }, mail), operator);
+  assert.ok(passes({ date: { in: ["2023-01-01", "2024-05-31"] } }, mail));
+  assert.not(passes({ date: { ne: "2024-05-31" } }, mail));
+  assert.ok(passes({ date: { gt: "2024" } }, mail), "as text");
+  assert.not(passes({ date: { lt: "2024-05-31" } }, { metadata: { date: "a text" } }));
+});
+
+test("a list passes if one of its values does", () => {
+  const fields = { metadata: { nums: [1, 7], dates: ["2020-01-01", "2024-01-01"], none: [] } };
+  assert.ok(passes({ nums: { gt: 5 } }, fields));
+  assert.ok(passes({ nums: { lt: 5, gt: 5 } }, fields));
+  assert.not(passes({ nums: { gt: 7 } }, fields));
+  assert.ok(passes({ dates: { gte: "2023-12-31" } }, fields));
+  assert.ok(passes({ dates: "2020-01" }, fields));
+  assert.not(passes({ none: { gt: 0 } }, fields));
+});
+
+test("texts are equal in NFC", () => {
+  const [composed, decomposed] = ["Zürich", "Zürich".normalize("NFD")];
+  for (const [one, other] of [
+    [composed, decomposed],
+    [decomposed, composed],
+  ] as const) {
+    const fields = { document: one, metadata: { city: one, cities: [one] } };
+    assert.ok(passes({ city: other }, fields));
+    assert.ok(passes({ document: other }, fields));
+    assert.ok(passes({ city: { contains: other.slice(1) } }, fields));
+    assert.ok(passes({ cities: { contains: other } }, fields));
+    assert.ok(passes({ city: { gte: other, lte: other } }, fields));
+    assert.not(passes({ city: { ne: other } }, fields));
+  }
 });
 
 test("accepts conditions of this form", () => {

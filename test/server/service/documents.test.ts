@@ -97,6 +97,29 @@ test("bytes count over all documents, whose paths are in the order of people", a
   assert.equal(await get(["*.md"], 1), [["n2.md", "n10.md", "z/n1.md"]]);
 });
 
+test("a name is found with composed letters and with others", async () => {
+  const names = ["Zürich.md", "Genève.md"].map((name, i) => name.normalize(i ? "NFC" : "NFD"));
+  const generation = generationOf(names.map((name) => passage(`${name}#1`, name)));
+  const catalogue = await readCatalogue(generation);
+  for (const [i, name] of names.entries())
+    for (const form of ["NFC", "NFD"] as const) {
+      for (const path of [name, `${name}#1`]) {
+        const request = { path: path.normalize(form), maxBytes: 1_000 };
+        const { passages } = await getDocument(generation, catalogue, request, signal);
+        assert.equal(
+          passages.map(({ text }) => text),
+          [names[i]],
+        );
+      }
+      const request = { patterns: [name.normalize(form)], maxBytes: 1_000 };
+      const { documents } = await getDocuments(generation, catalogue, request, signal);
+      assert.equal(
+        documents.map(({ document }) => document),
+        [names[i]],
+      );
+    }
+});
+
 test("a field with many or long values has a range, or only its type", async () => {
   const all = Array.from({ length: 300 }, (_, i) =>
     passage(`a#${i}`, "", {

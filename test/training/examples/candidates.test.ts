@@ -8,6 +8,7 @@ import {
   type CandidateRetriever,
   findCandidates,
   firstCandidates,
+  givenCandidates,
 } from "../../../src/training/examples/candidates.ts";
 import type { Corpus } from "../../../src/training/examples/corpus.ts";
 import type { Example } from "../../../src/training/examples/example.ts";
@@ -108,6 +109,23 @@ test("the file's own contexts, if all questions have enough of them", async () =
     2,
   );
   assert.equal(await found([question("<extra_id_0> c")], 2), [["p9"]]);
+});
+
+test("the contexts of a question that has too few of them, then those of BM25", async () => {
+  const passages = ["p1", "p2", "p3", "p4"].map((id) => ({ id, title: "", text: "a word" }));
+  const bm25 = await buildBm25(passages);
+  const examples = [
+    question("a", { question: "word", contexts: ["p4", "p3"] }),
+    question("b", { question: "word", contexts: ["p2"] }),
+    question("c", { question: "word" }),
+  ];
+  const retriever = await firstCandidates(examples, { bm25: async () => bm25 }, 2);
+  assert.equal(await retriever(examples, 2), [
+    ["p4", "p3"],
+    ["p2", "p1"],
+    ["p1", "p2"],
+  ]);
+  assert.is(givenCandidates(examples, 2), 3);
 });
 
 test("too small a corpus", async () => {

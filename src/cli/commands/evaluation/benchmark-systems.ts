@@ -12,10 +12,16 @@ import { type TunedLambda, tuneLambda } from "../../../evaluation/tune-lambda.ts
 import { mean } from "../../../math/mean.ts";
 import type { HybridWeights } from "../../../model/config.ts";
 import type { ReAtt } from "../../../reatt.ts";
-import type { Bm25, GivenParameters, ScoredId } from "../../../retrieval/bm25/bm25.ts";
+import type {
+  Bm25,
+  GivenParameters,
+  ScoredId,
+  ScoreParameters,
+} from "../../../retrieval/bm25/bm25.ts";
 import {
   combineScores,
   type HybridScores,
+  hybridParameters,
   hybridScores,
   MIN_CANDIDATES,
 } from "../../../retrieval/hybrid.ts";
@@ -112,7 +118,7 @@ async function searchBatch(
       scores: scores.filter(isOther).subarray(0, depth),
     };
   };
-  const rankByBm25 = (parameters?: GivenParameters): Ranking[] =>
+  const rankByBm25 = (parameters?: ScoreParameters): Ranking[] =>
     queries.map((query, i) => withoutQuery(bm25.rank(questions[i]!, depth + 1, parameters), query));
   const time = stopwatch(queries.length);
   const lexical = rankByBm25();
@@ -121,7 +127,8 @@ async function searchBatch(
   const found = await index.rankings(vectors, { topK: depth + 1, signal });
   const dense = queries.map((query, i) => withoutQuery(found[i]!, query));
   const denseTime = time();
-  const unionsWith = async (lists: readonly Ranking[], parameters?: GivenParameters) => {
+  const unionsWith = async (parameters?: GivenParameters) => {
+    const lists = rankByBm25(hybridParameters(parameters));
     const unions: HybridScores[] = [];
     for (const [i, text] of questions.entries()) {
       const question = { text, vectors: vectors[i]! };
@@ -130,10 +137,10 @@ async function searchBatch(
     }
     return unions;
   };
-  const unions = await unionsWith(lexical);
+  const unions = await unionsWith();
   const unionTime = time();
   const parameters = stored && { k1: stored.k1, b: stored.b };
-  const storedUnions = parameters && (await unionsWith(rankByBm25(parameters), parameters));
+  const storedUnions = parameters && (await unionsWith(parameters));
   const milliseconds = {
     lexical: lexicalTime,
     dense: denseTime,

@@ -1,6 +1,7 @@
 /** The languages of the words of an index. */
 
-import { detectLanguages, type Language } from "../../../text/languages.ts";
+import { detectLanguages } from "../../../text/detect-languages.ts";
+import type { Language } from "../../../text/languages.ts";
 import { indexedText, LANGUAGE_SAMPLE } from "../../bm25/inverted-index.ts";
 import { unpackPassage } from "./packed-passage.ts";
 import { fileOf, type Segment } from "./segment.ts";

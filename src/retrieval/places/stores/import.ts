@@ -9,7 +9,7 @@
 import { crc32 } from "node:zlib";
 import { InputError } from "../../../io/errors.ts";
 import { concat } from "../../../math/concat.ts";
-import { detectLanguages } from "../../../text/languages.ts";
+import { detectLanguages } from "../../../text/detect-languages.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Analyser, openAnalyser } from "../../../text/terms.ts";
 import { type Bits, type Codec, codeStarts, float32Decoder } from "../../codec/codec.ts";

@@ -3,8 +3,8 @@
  * terms and finds candidates, and their scores are computed here from their texts.
  */
 
-import { type Analyser, openAnalyser } from "../../../text/terms.ts";
-import { buildBm25, type CollectionStatistics, inverseDocumentFrequency } from "../../bm25/bm25.ts";
+import { openAnalyser } from "../../../text/terms.ts";
+import { buildBm25, type CollectionStatistics, termWeights } from "../../bm25/bm25.ts";
 import { ranked } from "../../scoring/top-k.ts";
 import type { WordSearch } from "../../search/word-search.ts";
 import { CANDIDATES_PER_HIT, type CandidateSearch } from "./candidate-search.ts";
@@ -45,7 +45,7 @@ export async function openStoreWords(
     async rank(query, topK, { accept, ...parameters }) {
       const collection = await collectionOf(query);
       const count = Math.max(candidates, CANDIDATES_PER_HIT * topK);
-      const terms = queryTerms(analyser, query, collection);
+      const terms = queryTerms(query, collection, parameters.rareWeight);
       const found = await store.withWords(terms, { count, ...filters.toStore(accept) });
       const all = passages.add(found);
       const ordinals = accept ? all.filter(accept) : all;
@@ -56,16 +56,15 @@ export async function openStoreWords(
 
 /** The terms of the query that the collection has. */
 function queryTerms(
-  analyser: Analyser,
   query: string,
-  { size, documentFrequency }: CollectionStatistics,
+  collection: CollectionStatistics,
+  rareWeight: number | undefined,
 ): Map<string, QueryTerm> {
-  const found = new Map<string, QueryTerm>();
-  for (const term of analyser.terms(query)) {
-    const frequency = documentFrequency(term);
-    if (frequency === 0) continue;
-    const weight = (found.get(term)?.weight ?? 0) + inverseDocumentFrequency(size, frequency);
-    found.set(term, { weight, frequency });
-  }
-  return found;
+  const weights = termWeights(collection.analyser.terms(query), collection, rareWeight);
+  return new Map(
+    Array.from(weights, ([term, weight]) => [
+      term,
+      { weight, frequency: collection.documentFrequency(term) },
+    ]),
+  );
 }

@@ -256,6 +256,50 @@ export function storeConformance(suite: Test, name: string, open: OpenEmpty): vo
     );
   });
 
+  test("dates are compared by time, texts in NFC, lists by each value", async (store) => {
+    const values = [
+      "2024-05-31",
+      "2024-05-31T10:00:00+02:00",
+      "2024-05-31T08:00:00.000001Z",
+      "2024-06-01T00:30+02:00",
+      "2024-02-31",
+      "2024-13-01",
+      "Zürich",
+      "Zürich".normalize("NFD"),
+      "zurich",
+      7,
+    ];
+    const found = values.map((value, i) => ({ ...PASSAGES[i]!, metadata: { value } }));
+    const lists = values.map((value, i) => ({
+      ...PASSAGES[values.length + i]!,
+      metadata: { value: [value, values[(i + 4) % values.length]!] },
+    }));
+    const passages = [...found, ...lists];
+    await importPassages(store, passages, importing);
+    const operand = fc.constantFrom<string | number>(...values, "2024-05", "2024-06", "u", 6);
+    const where = conditionsOn(["value"], {
+      value: operand,
+      ordered: operand,
+      part: fc.constantFrom("rich", "ü", "u\u0308", "2024-05-31"),
+    });
+    await withIndex(store, async (index) => {
+      for (const condition of fc.sample(where, 60)) {
+        const expected = passages.filter((one) => passes(condition, one)).map(({ id }) => id);
+        const all = new Set((await collect(store.matching(condition))).map(({ id }) => id));
+        assert.ok(
+          expected.every((id) => all.has(id)),
+          JSON.stringify(condition),
+        );
+        const matches = await index.matching(condition).catch((error: unknown) => {
+          if (expected.length > 0) throw error; // else it can be a condition that cannot pass
+          return () => false;
+        });
+        for (const { id } of passages)
+          assert.is(matches((await index.find(id))!), expected.includes(id), id);
+      }
+    });
+  });
+
   test("a condition that cannot pass is an error, as in a local index", async (store) => {
     await importPassages(store, PASSAGES, importing);
     await withIndex(store, async (index) => {

@@ -3,6 +3,7 @@
  * the type of a value before it casts it.
  */
 
+import { composed, DATE_PATTERN, type TimeSpan, timeSpan } from "../../../where/values.ts";
 import type { Comparison, Where, WhereValue } from "../../../where/where.ts";
 
 /** The column as PostgreSQL compares it; the index of tables.ts has the same expression. */
@@ -38,30 +39,26 @@ const joined = (parts: readonly string[], all: boolean): string =>
 interface Field {
   /** As jsonb; NULL if the row has none. */
   value(): string;
-  /** Its text or number; NULL if the row has none. */
-  text(): string;
-  /** SQL that is true if the value is equal, or a list has it. */
-  equals(operand: WhereValue): string;
+  /** SQL that is true if the value is equal in its bytes, or a list has it. */
+  has(operand: WhereValue): string;
 }
 
 function fieldOf(name: string, bind: Bind): Field {
   if (name === "document")
     return {
       value: () => "to_jsonb(document)",
-      text: () => "document",
-      equals: (operand) =>
+      has: (operand) =>
         typeof operand === "string" ? `(document IS NOT DISTINCT FROM ${bind(operand)})` : "false",
     };
   const has = (value: WhereValue | readonly WhereValue[]) =>
     `${FIELDS} @> ${bind(JSON.stringify({ [name]: value }))}::jsonb`;
   return {
     value: () => `(${FIELDS} -> ${bind(name)}::text)`,
-    text: () => `(${FIELDS} ->> ${bind(name)}::text)`,
-    equals: (operand) => `(${has(operand)} OR ${has([operand])})`,
+    has: (operand) => `(${has(operand)} OR ${has([operand])})`,
   };
 }
 
-const ORDER = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
+const ORDER = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
 function comparisonSql(
   field: Field,
@@ -71,32 +68,78 @@ function comparisonSql(
 ): string {
   switch (operator) {
     case "eq":
-      return field.equals(operand as WhereValue);
+      return equalSql(field, operand as WhereValue, bind);
     case "ne":
-      return `NOT ${field.equals(operand as WhereValue)}`;
-    case "in":
-      return joined((operand as readonly WhereValue[]).map(field.equals), false);
+      return `NOT ${equalSql(field, operand as WhereValue, bind)}`;
+    case "in": {
+      const each = (operand as readonly WhereValue[]).map((one) => equalSql(field, one, bind));
+      return joined(each, false);
+    }
     case "exists":
       return `(${field.value()} IS ${operand ? "NOT NULL" : "NULL"})`;
     case "contains": {
-      const part = `position(${bind(operand)}::text in ${field.text()}) > 0`;
-      return `(CASE jsonb_typeof(${field.value()}) WHEN 'string' THEN ${part} WHEN 'array' THEN ${field.equals(operand as string)} ELSE false END)`;
+      const text = `normalize(${field.value()} #>> '{}')`;
+      const part = `position(${bind(composed(operand as string))}::text in ${text}) > 0`;
+      const equal = equalSql(field, operand as string, bind);
+      return `(CASE jsonb_typeof(${field.value()}) WHEN 'string' THEN ${part} WHEN 'array' THEN ${equal} ELSE false END)`;
     }
     default:
-      return orderSql(field, ORDER[operator], operand as string | number, bind);
+      return orderSql(field, operator, operand as string | number, bind);
   }
 }
 
-/** Texts are compared by their UTF-8 bytes. */
+/** What is equal in its bytes is found by the index, unless its form says little. */
+function equalSql(field: Field, operand: WhereValue, bind: Bind): string {
+  const isPlain = typeof operand !== "string" || (isAscii(operand) && !timeSpan(operand));
+  return isPlain ? field.has(operand) : orderSql(field, "eq", operand, bind);
+}
+
+const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
+
+/** Whether a value, or one of a list, has this order. Texts are compared by their UTF-8 bytes. */
 function orderSql(
-  { value, text }: Field,
-  sign: string,
+  { value }: Field,
+  operator: keyof typeof ORDER,
   operand: string | number,
   bind: Bind,
 ): string {
-  const [type, compared] =
-    typeof operand === "number"
-      ? ["number", `(${text()})::numeric ${sign} ${bind(operand)}::numeric`]
-      : ["string", `(${text()}) COLLATE "C" ${sign} ${bind(operand)}::text`];
-  return `(CASE jsonb_typeof(${value()}) WHEN '${type}' THEN ${compared} ELSE false END)`;
+  const text = "(item #>> '{}')";
+  const span = timeSpan(operand);
+  const [type, compared] = span
+    ? ["string", timeSql(text, operator, span, bind)]
+    : typeof operand === "number"
+      ? ["number", `${text}::numeric ${ORDER[operator]} ${bind(operand)}::numeric`]
+      : [
+          "string",
+          `normalize(${text}) COLLATE "C" ${ORDER[operator]} ${bind(composed(operand))}::text`,
+        ];
+  const items = `jsonb_array_elements(CASE jsonb_typeof(${value()}) WHEN 'array' THEN ${value()} ELSE jsonb_build_array(${value()}) END)`;
+  return `EXISTS (SELECT FROM ${items} AS item WHERE CASE jsonb_typeof(item) WHEN '${type}' THEN ${compared} ELSE false END)`;
+}
+
+/**
+ * The order of a date and a span of time. `regexp_match` takes the date apart as `timeSpan` does:
+ * year, month, day, hour, minute, second, fraction, zone. Other texts have no order.
+ */
+function timeSql(
+  text: string,
+  operator: keyof typeof ORDER,
+  { start, end }: TimeSpan,
+  bind: Bind,
+): string {
+  const time = `(SELECT (make_date(d[1]::int, d[2]::int, 1) + coalesce(d[3]::int - 1, 0))
+    + make_interval(hours => coalesce(d[4], '0')::int, mins => coalesce(d[5], '0')::int)
+    + (coalesce(d[6], '0') || '.' || left(coalesce(d[7], '0'), 6))::float8 * interval '1 second'
+    - (CASE WHEN d[8] IS NULL OR d[8] = 'Z' THEN '+00:00' ELSE left(d[8], 3) || ':' || right(d[8], 2) END)::interval
+    FROM regexp_match(${text}, ${bind(DATE_PATTERN)}) AS d)`;
+  const at = (microseconds: number): string =>
+    `(timestamp '1970-01-01' + ${bind(microseconds)}::float8 * interval '1 microsecond')`;
+  const found = {
+    eq: () => `(${time} >= ${at(start)} AND ${time} < ${at(end)})`,
+    gt: () => `${time} >= ${at(end)}`,
+    gte: () => `${time} >= ${at(start)}`,
+    lt: () => `${time} < ${at(start)}`,
+    lte: () => `${time} < ${at(end)}`,
+  }[operator]();
+  return `coalesce(${found}, false)`;
 }

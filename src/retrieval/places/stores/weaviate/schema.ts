@@ -12,7 +12,8 @@
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { MetadataValue, Passage } from "../../../../text/passage.ts";
+import type { MetadataItem, MetadataValue, Passage } from "../../../../text/passage.ts";
+import { composed, timeSpan } from "../../../where/values.ts";
 import type { WhereValue } from "../../../where/where.ts";
 import type { NewPassage } from "../store.ts";
 import type { WeaviateAddress } from "./address.ts";
@@ -135,31 +136,40 @@ export const recordsClass = (name: string, { replicas }: WeaviateAddress): Weavi
 /** Longer values of a field are compared by their digest, or by their beginning. */
 const MAX_ENTRY = 200;
 
-/** A field with a value, or only its name, as `fields` has it. */
+/** A field with a value in NFC, or only its name, as `fields` has it. */
 export function fieldEntry(name: string, value?: WhereValue): string {
-  const entry = JSON.stringify(value === undefined ? [name] : [name, value]);
+  const entry = JSON.stringify(value === undefined ? [name] : [name, composed(value)]);
   return entry.length <= MAX_ENTRY ? entry : createHash("sha256").update(entry).digest("base64");
 }
 
-/** The property that orders passages by a field. */
-export function orderedField(name: string, type: "number" | "text"): string {
-  if (/^[A-Za-z][A-Za-z0-9]{0,99}$/.test(name)) return `${type}_${name}`;
-  return `${type}__${createHash("sha256").update(name).digest("hex")}`;
+/** How values are ordered: a date is the number of its first microsecond, too. */
+export type OrderedType = "number" | "text" | "date";
+
+/** The property that orders passages by the greatest value of a field, or the least of a list. */
+export function orderedField(
+  name: string,
+  type: OrderedType,
+  of: "greatest" | "least" = "greatest",
+): string {
+  const kind = of === "least" ? `least_${type}` : type;
+  if (/^[A-Za-z][A-Za-z0-9]{0,99}$/.test(name)) return `${kind}_${name}`;
+  return `${kind}__${createHash("sha256").update(name).digest("hex")}`;
 }
 
-export const isOrdered = (property: string): boolean => /^(number|text)_/.test(property);
+export const isOrdered = (property: string): boolean =>
+  /^(?:least_)?(?:number|text|date)_/.test(property);
 
 export const orderedProperty = (name: string) =>
-  name.startsWith("number_")
-    ? { name, ...plain, dataType: "number" as const, indexRangeFilters: true }
-    : { name, ...text, dataType: "text" as const, indexFilterable: true };
+  /^(?:least_)?text_/.test(name)
+    ? { name, ...text, dataType: "text" as const, indexFilterable: true }
+    : { name, ...plain, dataType: "number" as const, indexRangeFilters: true };
 
 /** UTF-16 code units of a text that decide its order here. */
 const MAX_ORDERED = 64;
 
 /** A text whose bytes have the order of the UTF-16 code units of the beginning of `value`. */
 export const orderedText = (value: string): string =>
-  Buffer.from(value.slice(0, MAX_ORDERED), "utf16le").swap16().toString("hex");
+  Buffer.from(composed(value).slice(0, MAX_ORDERED), "utf16le").swap16().toString("hex");
 
 /** The fields that conditions compare: `document` is that of the passage. */
 const fieldsOf = ({ metadata, document }: Passage): (readonly [name: string, MetadataValue])[] => [
@@ -195,18 +205,38 @@ export function objectOf(row: NewPassage): StoredObject {
         ...[value].flat().map((one) => fieldEntry(name, one)),
       ]),
     }),
-    ...Object.fromEntries(fields.flatMap(orderedEntry)),
+    ...Object.fromEntries(fields.flatMap(orderedEntries)),
   };
 }
 
-/** What the passages are ordered by, if it is a number or a text. */
-function orderedEntry([name, value]: readonly [string, MetadataValue]): [
+/** What the passages are ordered by: numbers, texts and dates of a field. */
+function orderedEntries([name, value]: readonly [string, MetadataValue]): [
   string,
   string | number,
 ][] {
-  if (typeof value === "number") return [[orderedField(name, "number"), value]];
-  if (typeof value === "string") return [[orderedField(name, "text"), orderedText(value)]];
-  return [];
+  const entries: [string, string | number][] = [];
+  const ordered = [value].flat().flatMap(orderedValues);
+  for (const type of ["number", "text", "date"] as const) {
+    const [first, ...others] = ordered.filter((one) => one.type === type).map(({ value }) => value);
+    if (first === undefined) continue;
+    const greatest = others.reduce((most, one) => (one > most ? one : most), first);
+    const least = others.reduce((most, one) => (one < most ? one : most), first);
+    entries.push([orderedField(name, type), greatest]);
+    if (least !== greatest) entries.push([orderedField(name, type, "least"), least]);
+  }
+  return entries;
+}
+
+function orderedValues(
+  value: MetadataItem,
+): { readonly type: OrderedType; readonly value: string | number }[] {
+  if (typeof value === "number") return [{ type: "number", value }];
+  if (typeof value === "boolean") return [];
+  const time = timeSpan(value);
+  return [
+    { type: "text", value: orderedText(value) },
+    ...(time ? [{ type: "date" as const, value: time.start }] : []),
+  ];
 }
 
 /** The ranges of `place` end here. */

@@ -4,9 +4,10 @@
  */
 
 import type { FilterValue } from "weaviate-client";
+import { timeSpan } from "../../../where/values.ts";
 import type { Comparison, Where, WhereValue } from "../../../where/where.ts";
 import type { Weaviate } from "./cluster.ts";
-import { fieldEntry, orderedField, orderedText } from "./schema.ts";
+import { fieldEntry, type OrderedType, orderedField, orderedText } from "./schema.ts";
 
 /** A filter; or all passages pass, or none does. */
 export type Filter = FilterValue | boolean;
@@ -60,11 +61,17 @@ function comparisonFilter(
     weaviate.default.filter.byProperty("fields").equal(fieldEntry(name, value));
   switch (operator) {
     case "eq":
-      return has(operand as WhereValue);
-    case "ne":
-      return not(weaviate, has(operand as WhereValue));
-    case "in":
-      return some(weaviate, (operand as readonly WhereValue[]).map(has));
+      return equalFilter(translation, name, operand as WhereValue, takes);
+    case "ne": {
+      const other = takes === "at least" ? "at most" : "at least";
+      return not(weaviate, equalFilter(translation, name, operand as WhereValue, other));
+    }
+    case "in": {
+      const each = (operand as readonly WhereValue[]).map((one) =>
+        equalFilter(translation, name, one, takes),
+      );
+      return some(weaviate, each);
+    }
     case "exists":
       return operand ? has() : not(weaviate, has());
     case "contains": // a part of a text is not indexed
@@ -74,23 +81,66 @@ function comparisonFilter(
   }
 }
 
+/** A value is equal by its entry, a date by its time. */
+function equalFilter(
+  translation: Translation,
+  name: string,
+  operand: WhereValue,
+  takes: Takes,
+): Filter {
+  const { weaviate } = translation;
+  const span = timeSpan(operand);
+  if (!span) return weaviate.default.filter.byProperty("fields").equal(fieldEntry(name, operand));
+  const { from, before } = boundsOf(translation, name, "date");
+  const greatest = all(weaviate, [from(span.start), before(span.end)]);
+  if (takes === "at most") return greatest; // of a list, others are unknown
+  return some(weaviate, [greatest, all(weaviate, [from(span.start), before(span.end, "least")])]);
+}
+
 /** Texts are compared by their beginnings: between equal ones the order is unknown. */
 function orderFilter(
-  { weaviate, known }: Translation,
+  translation: Translation,
   name: string,
   operator: "gt" | "gte" | "lt" | "lte",
   operand: string | number,
   takes: Takes,
 ): Filter {
+  const { weaviate } = translation;
+  const either = (filterOf: (of: "least" | "greatest") => Filter): Filter =>
+    some(weaviate, [filterOf("greatest"), filterOf("least")]);
+  const span = timeSpan(operand);
+  if (span) {
+    const { from, before } = boundsOf(translation, name, "date");
+    if (operator.startsWith("g")) return from(operator === "gt" ? span.end : span.start);
+    return either((of) => before(operator === "lt" ? span.start : span.end, of));
+  }
   const isNumber = typeof operand === "number";
-  const field = orderedField(name, isNumber ? "number" : "text");
-  if (!known.has(field)) return false;
-  const property = weaviate.default.filter.byProperty(field);
-  const value = (isNumber ? operand : orderedText(operand)) as number; // as the client types it
+  const { from, above, upTo, before } = boundsOf(translation, name, isNumber ? "number" : "text");
+  const value = isNumber ? operand : orderedText(operand);
   const takesEqual = isNumber ? operator.endsWith("e") : takes === "at least";
-  if (operator.startsWith("g"))
-    return takesEqual ? property.greaterOrEqual(value) : property.greaterThan(value);
-  return takesEqual ? property.lessOrEqual(value) : property.lessThan(value);
+  if (operator.startsWith("g")) return (takesEqual ? from : above)(value);
+  return either((of) => (takesEqual ? upTo : before)(value, of));
+}
+
+/**
+ * Filters by the greatest value of a field, or by the least one of a list. No passage passes if the
+ * collection does not have the property.
+ */
+function boundsOf({ weaviate, known }: Translation, name: string, type: OrderedType) {
+  type Compare = "greaterOrEqual" | "greaterThan" | "lessOrEqual" | "lessThan";
+  const bound =
+    (compare: Compare) =>
+    (value: number | string, of: "greatest" | "least" = "greatest"): Filter => {
+      const field = orderedField(name, type, of);
+      if (!known.has(field)) return false;
+      return weaviate.default.filter.byProperty(field)[compare](value as number); // as it is typed
+    };
+  return {
+    from: bound("greaterOrEqual"),
+    above: bound("greaterThan"),
+    upTo: bound("lessOrEqual"),
+    before: bound("lessThan"),
+  };
 }
 
 const not = ({ Filters }: Weaviate, filter: Filter): Filter =>
