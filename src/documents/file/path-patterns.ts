@@ -141,7 +141,7 @@ const CLASSES: Readonly<Record<string, RegExp>> = {
   xdigit: /^[A-Fa-f0-9]$/,
 };
 
-/** A set such as `[!a-f]` that begins at `begin`; undefined if it does not end or names no class. */
+/** A set such as `[!a-f]` at `begin`; undefined if it does not end, or names no class. */
 function setAt(
   pattern: readonly string[],
   begin: number,
