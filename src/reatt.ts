@@ -276,8 +276,8 @@ export class ReAtt implements AsyncDisposable {
    * and leaves passages alone that did not come from the folder. After an interruption, the same
    * call completes the work.
    *
-   * @throws {InputError} as `readDocuments` and `add` do, and if the index is in step with another
-   * folder.
+   * @throws {InputError} as `readDocuments` and `add` do, if the index is in step with another
+   * folder, and if more than half of its passages would be deleted without the option `delete`.
    *
    * @example
    * ```ts

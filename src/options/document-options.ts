@@ -76,6 +76,18 @@ export const SYNC_OPTIONS = {
   ),
 };
 
+/** What a synchronisation may do to the index. */
+export const DELETE_OPTIONS = {
+  /**
+   * Whether more than half of the passages that the index has of the source may be deleted, because
+   * their files are gone or empty. Default false: the call fails, since a folder whose disk is not
+   * mounted looks the same.
+   */
+  delete: option(flag().default(false), {
+    help: "also delete more than half of the passages, whose files are gone or empty",
+  }),
+};
+
 type Choices<Options extends object> = Pick<Options, keyof Options & keyof typeof DOCUMENT_OPTIONS>;
 
 /** The options of reading documents among others, and the others. */

@@ -100,7 +100,8 @@ export async function sync(
 ): Promise<SyncResult> {
   await using place = placeToWrite(options);
   const { target, reading } = await syncTarget(model, place, options);
-  return await synchronise(folder, target, { ...reading, onProgress: options.onProgress });
+  const { onProgress, delete: mayDelete } = options;
+  return await synchronise(folder, target, { ...reading, mayDelete, onProgress });
 }
 
 /** Brings an index up to date with a folder, a file or passages. */
@@ -117,14 +118,14 @@ export async function bringUpToDate(
   await using place = placeToWrite(options);
   const { target, reading } = await syncTarget(model, place, options);
   const passages = typeof source === "string" ? readDocuments(source, reading) : source;
-  await synchronisePassages(passages, target, options.signal);
+  await synchronisePassages(passages, target, options.delete, options.signal);
 }
 
 /** The index of a place for `sync`, and the options that its documents are read with. */
 async function syncTarget(
   model: LoadedModel,
   place: Place,
-  { directory: _, wait: __, onProgress, signal, ...splitting }: Resolved<typeof SYNC>,
+  { directory: _, wait: __, delete: ___, onProgress, signal, ...splitting }: Resolved<typeof SYNC>,
 ): Promise<{
   readonly target: SyncTarget;
   readonly reading: Omit<ResolvedReadOptions, "onProgress">;
@@ -139,7 +140,7 @@ async function syncTarget(
     ...(record.ignore && { ignore: record.ignore }),
   };
   const given = Object.entries(splitting).filter(([, value]) => value !== undefined);
-  const { onProgress: ___, ...reading } = resolveReadOptions({
+  const { onProgress: ____, ...reading } = resolveReadOptions({
     ...before,
     ...Object.fromEntries(given),
     maxPassageTokens: tokens.maxPassageTokens,

@@ -3,7 +3,7 @@
 import { READ_OPTIONS, type ReadOptions } from "../decoder/answers.ts";
 import { READERS } from "../documents/define-reader.ts";
 import type { DownloadProgress } from "../hub/download.ts";
-import { SYNC_OPTIONS } from "../options/document-options.ts";
+import { DELETE_OPTIONS, SYNC_OPTIONS } from "../options/document-options.ts";
 import {
   DIRECTORY,
   INDEX_OPTIONS,
@@ -57,6 +57,7 @@ export interface AddOptions
 export const SYNC = {
   ...DIRECTORY,
   ...WRITE_OPTIONS,
+  ...DELETE_OPTIONS,
   ...SYNC_OPTIONS,
   ...READERS,
   /** Receives what the call does: files that it compares and reads, passages that it encodes. */
@@ -68,6 +69,7 @@ export const SYNC = {
 export interface SyncOptions
   extends Given<typeof DIRECTORY>,
     Given<typeof WRITE_OPTIONS>,
+    Given<typeof DELETE_OPTIONS>,
     Given<typeof SYNC_OPTIONS>,
     Given<typeof READERS>,
     Given<typeof SIGNAL>,

@@ -62,6 +62,8 @@ export interface McpOptions {
   readonly version: string;
   /** Milliseconds after which a call fails. */
   readonly timeout: number;
+  /** Receives the bytes of each result. It may refuse it. */
+  readonly onResult?: (bytes: number) => void;
   /** How the collection names and describes its tools. */
   readonly assistant?: Assistant | undefined;
 }
@@ -109,7 +111,8 @@ export function createMcpServer(options: McpOptions): McpServer {
 }
 
 /** Registers tools, with the names and descriptions of the collection. */
-function registering(server: McpServer, about: string, { report, timeout, assistant }: McpOptions) {
+function registering(server: McpServer, about: string, options: McpOptions) {
+  const { report, timeout, assistant, onResult } = options;
   return <Shape extends z.ZodRawShape>(
     tool: ToolName,
     input: Shape,
@@ -130,7 +133,9 @@ function registering(server: McpServer, about: string, { report, timeout, assist
       try {
         using limit = deadline(timeout, mcpReq.signal);
         const result = await work(request, limit);
-        return { structuredContent: result, content: [textOf(JSON.stringify(result))] };
+        const text = JSON.stringify(result);
+        onResult?.(2 * Buffer.byteLength(text)); // it is there twice, for clients of both kinds
+        return { structuredContent: result, content: [textOf(text)] };
       } catch (error) {
         const problem = mcpReq.signal.aborted ? cancelled(error) : error;
         return { isError: true, content: [textOf(report(problem).message)] };

@@ -9,6 +9,7 @@ import { createApp } from "./http/app.ts";
 import { type ClientLimits, startServer } from "./http/http-server.ts";
 import { createMetrics } from "./http/metrics.ts";
 import { refuser } from "./http/refuse.ts";
+import { ReplyBudget } from "./http/reply-budget.ts";
 import { createMcpServer } from "./mcp.ts";
 import type { ServerOptions } from "./options.ts";
 import type { Log } from "./service/log.ts";
@@ -50,7 +51,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const may = writable ? "can ask, and change the index" : "can ask";
   const report = errorReporter(log);
   const { assistant } = options;
-  const tools = { service, report, version, timeout, assistant };
+  const replies = new ReplyBudget();
+  const onResult = (bytes: number): void => replies.take(bytes);
+  const tools = { service, report, version, timeout, assistant, onResult };
   const mcp = createMcpHandler(() => createMcpServer(tools));
   const app = createApp({
     service,
@@ -63,6 +66,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     timeout,
     hostNames: [host, ...options.allowedHost],
     frameAncestors: options.frameAncestors,
+    replies,
     mcp: mcp.fetch,
   });
   const server = await startServer(

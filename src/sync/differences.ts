@@ -54,6 +54,20 @@ const digestOf = ({ title, text }: Passage): string =>
     .update(JSON.stringify([title, text]))
     .digest("base64");
 
+/** Identifies a text, whatever its title: that of many files is their name. */
+export const textDigestOf = ({ text }: Passage): string =>
+  createHash("sha256").update(text).digest("base64");
+
+/** The texts of a file of passages. */
+export async function textDigestsOf(
+  file: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string>> {
+  const digests = new Set<string>();
+  for await (const passage of passagesOf(file, signal)) digests.add(textDigestOf(passage));
+  return digests;
+}
+
 /** The passages of a file that may have none. */
 export async function* passagesOf(
   file: string,

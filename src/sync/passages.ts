@@ -8,17 +8,20 @@ import { InputError } from "../io/errors.ts";
 import type { Place } from "../retrieval/places/place.ts";
 import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
+import { checkDeletions } from "./deletions.ts";
 import { readRecord } from "./record.ts";
 import { type SyncTarget, updateTarget } from "./target.ts";
 
 /**
  * Makes an index have these passages and no others. It builds the index if there is none.
  *
+ * @param mayDelete whether more than half of the passages of the index may go
  * @throws {InputError} if there are no passages, an id occurs twice, or the index follows a folder
  */
 export async function synchronisePassages(
   passages: AsyncIterable<Passage>,
   target: SyncTarget,
+  mayDelete: boolean,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { place } = target;
@@ -37,6 +40,11 @@ export async function synchronisePassages(
       if (folder !== undefined) throw followsFolder(place.name, folder);
       const stale = await idsOf(place);
       const deleted = stale.filter((id) => !ids.has(id));
+      if (!mayDelete) {
+        const source = "the passages that were given";
+        const gone = { source, ids: deleted, total: stale.length, file };
+        await checkDeletions(place, gone, signal);
+      }
       await updateTarget(target, { file, count: ids.size }, { stale, deleted }, signal);
     } finally {
       await rm(spool, { recursive: true, force: true });

@@ -2,6 +2,7 @@
 
 import { realpath, stat } from "node:fs/promises";
 import { fileId } from "../documents/passages/document-passages.ts";
+import type { SkippedFile } from "../documents/read-documents.ts";
 import type { Place } from "../retrieval/places/place.ts";
 import type { Passage } from "../text/passage.ts";
 import { compareFolder, type FoundFile } from "./compare.ts";
@@ -35,28 +36,32 @@ export async function contentsOf(
 }
 
 /**
- * Records that the index has these passages of the folder. A file without passages
- * is not recorded, because it may be damaged.
+ * Records that the index has these passages of the folder. A file without passages is not recorded,
+ * because it may be damaged. One of which only the part before a damage was read has no hash, so
+ * that the next synchronisation reads it again.
+ *
+ * @param skipped what could not be read of the folder
  */
 export async function recordBuild(
   place: Place,
   { root, files }: FolderContents,
   passages: AsyncIterable<Passage>,
+  skipped: readonly SkippedFile[],
   options: Splitting,
 ): Promise<void> {
+  const failed = skipped.filter(({ isPart, isUnknownFormat }) => !isPart && !isUnknownFormat);
+  const problems = new Map(failed.map(({ file, problem }) => [file, problem.message]));
   const ids = new Map<string, string[]>(files.map(({ name }) => [fileId(name), []]));
   for await (const { id } of passages) ids.get(id.split("#", 1)[0]!)?.push(id);
   const indexed = files.filter(({ name }) => ids.get(fileId(name))!.length > 0);
   const recorded = indexed.map(({ name, version, hash }): [string, FileRecord] => [
     name,
-    { version, hash, ids: ids.get(fileId(name))! },
+    { ...(!problems.has(name) && { version, hash }), ids: ids.get(fileId(name))! },
   ]);
   await place.exclusively(async () =>
     writeRecord(place, {
-      format: "reatt-sync",
-      version: 1,
       folder: root,
-      failed: {},
+      failed: Object.fromEntries(problems),
       splitting: splittingOf(options),
       generation: (await place.find())!.generation,
       files: Object.fromEntries(recorded),

@@ -8,7 +8,10 @@
  * the index may have of them.
  */
 
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { z } from "zod";
+import { InputError } from "../io/errors.ts";
 import type { Place } from "../retrieval/places/place.ts";
 
 const fileRecord = z.strictObject({
@@ -31,7 +34,8 @@ const patterns = z.array(z.string()).readonly().optional();
 
 const folderRecord = z.strictObject({
   format: z.literal("reatt-sync"),
-  version: z.literal(1),
+  /** Version 1 has no checksum. */
+  version: z.literal([1, 2]),
   /** The folder, as an absolute path. */
   folder: z.string(),
   /** The options that the files were read with. */
@@ -50,19 +54,59 @@ export type Splitting = z.infer<typeof splitting>;
 export type FileRecord = z.infer<typeof fileRecord>;
 export type FolderRecord = z.infer<typeof folderRecord>;
 
-/** The record of an index; undefined if there is none that this version can read. */
-export async function readRecord(place: Pick<Place, "record">): Promise<FolderRecord | undefined> {
+/**
+ * The record of an index; undefined if there is none.
+ *
+ * @throws {InputError} if it is damaged: without it, nothing says which passages may be deleted,
+ *   and which files the user left out
+ */
+export async function readRecord(
+  place: Pick<Place, "address" | "folder" | "name" | "record">,
+): Promise<FolderRecord | undefined> {
   const text = await place.record();
   if (text === undefined) return undefined;
+  const { checksum, ...rest } = parseObject(text) ?? {};
+  const { data } = folderRecord.safeParse(rest);
+  const isWhole = data?.version === 1 ? checksum === undefined : checksum === checksumOf(rest);
+  if (data && isWhole) return data;
+  throw damaged(place, rest);
+}
+
+export const writeRecord = (
+  place: Place,
+  given: Omit<FolderRecord, "format" | "version">,
+): Promise<void> => {
+  const record: FolderRecord = { format: "reatt-sync", version: 2, ...given };
+  return place.writeRecord(JSON.stringify({ ...record, checksum: checksumOf(record) }));
+};
+
+/** Of the text, which has the order of the fields that it was written in. */
+const checksumOf = (record: object): number => crc32(JSON.stringify(record));
+
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    return folderRecord.safeParse(JSON.parse(text)).data;
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? { ...value } : undefined;
   } catch {
     return undefined;
   }
 }
 
-export const writeRecord = (place: Place, record: FolderRecord): Promise<void> =>
-  place.writeRecord(JSON.stringify(record));
+function damaged(
+  { address, folder, name }: Pick<Place, "address" | "folder" | "name">,
+  { format, version }: Record<string, unknown>,
+): InputError {
+  const isNewer = format === "reatt-sync" && typeof version === "number" && version > 2;
+  return new InputError({
+    code: "ERR_REATT_DAMAGED_INDEX",
+    where: folder ? join(address, "sync", "record.json") : `the record of ${name}`,
+    expected: "the record of a folder with its own checksum, of version 1 or 2",
+    got: isNewer ? `version ${version}` : "damaged contents",
+    remedy: isNewer
+      ? "use a newer version of reatt"
+      : "restore it from a copy, or build the index again with --replace",
+  });
+}
 
 export const splittingOf = ({
   passageWords,

@@ -21,6 +21,7 @@ import type { Place } from "../retrieval/places/place.ts";
 import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
 import { type Comparison, compareFolder, type FoundFile } from "./compare.ts";
+import { checkDeletions } from "./deletions.ts";
 import { type FileRecord, readRecord, splittingOf, writeRecord } from "./record.ts";
 import { type SyncTarget, updateTarget } from "./target.ts";
 
@@ -50,6 +51,8 @@ export type SyncProgress =
 
 /** How the changed files are read. */
 export interface SyncReadOptions extends Omit<ResolvedReadOptions, "onProgress"> {
+  /** Whether more than half of the passages may go with their files. */
+  readonly mayDelete: boolean;
   readonly onProgress?: ((progress: SyncProgress) => void) | undefined;
 }
 
@@ -57,6 +60,8 @@ export interface SyncReadOptions extends Omit<ResolvedReadOptions, "onProgress">
 interface Reading {
   /** The ids of each file. */
   readonly ids: ReadonlyMap<string, readonly string[]>;
+  /** The files of which only the part before the damage was read. */
+  readonly damaged: ReadonlySet<string>;
   readonly count: number;
   readonly skipped: readonly SkippedFile[];
 }
@@ -72,6 +77,7 @@ export async function synchronise(
     const expected = "a folder of documents";
     throw inputErrorFrom(error, { where: folder, expected, remedy: "check the path" });
   });
+  if (place.folder) await checkOutside(root, place.address);
   return place.exclusively(async () => {
     const generation = (await place.find())?.generation;
     const known = await knownFiles(place, root, options, generation);
@@ -107,8 +113,15 @@ async function apply(
   const idsOf = (name: string): readonly string[] => known.get(name)?.ids ?? [];
   const read = changed.filter(({ name }) => reading.ids.has(name));
   const newIds = new Set([...reading.ids.values()].flat());
-  const stale = [...read.map(({ name }) => name), ...removed].flatMap(idsOf);
+  const whole = read.map(({ name }) => name).filter((name) => !reading.damaged.has(name));
+  const stale = [...whole, ...removed].flatMap(idsOf); // what is behind a damage stays
   const deleted = stale.filter((id) => !newIds.has(id));
+  if (!options.mayDelete && generation !== undefined) {
+    const emptied = whole.filter((name) => reading.ids.get(name)!.length === 0);
+    const ids = [...removed, ...emptied].flatMap(idsOf).filter((id) => !newIds.has(id));
+    const total = [...known.values()].reduce((sum, file) => sum + file.ids.length, 0);
+    await checkDeletions(target.place, { source: root, ids, total, file }, options.signal);
+  }
 
   const failed = [...comparison.skipped, ...reading.skipped]
     .filter(({ isPart, isUnknownFormat }) => !isPart && !isUnknownFormat)
@@ -116,8 +129,6 @@ async function apply(
   const next = new Map<string, FileRecord>([...known, ...unchanged]);
   const record = (generation: number) =>
     writeRecord(target.place, {
-      format: "reatt-sync",
-      version: 1,
       folder: root,
       include: options.include,
       ignore: options.ignore,
@@ -140,7 +151,7 @@ async function apply(
   } else throw nothingToIndex(root);
 
   for (const { name, version, hash } of read)
-    next.set(name, { version, hash, ids: reading.ids.get(name)! });
+    if (!reading.damaged.has(name)) next.set(name, { version, hash, ids: reading.ids.get(name)! });
   for (const name of removed) next.delete(name);
   await record((await target.place.find())!.generation);
   return {
@@ -154,15 +165,28 @@ function* changesOf(
   read: readonly FoundFile[],
   removed: readonly string[],
   known: ReadonlyMap<string, FileRecord>,
-  { ids }: Reading,
+  { ids, damaged }: Reading,
 ): Generator<FileChange> {
   for (const { name } of read) {
     const [before, now] = [known.get(name)?.ids.length ?? 0, ids.get(name)!.length];
+    if (damaged.has(name) && before > 0) continue; // its passages stay until it can be read
     if (before + now > 0)
       yield { file: name, change: before > 0 ? "replaced" : "added", passages: now };
   }
   for (const name of removed)
     yield { file: name, change: "deleted", passages: known.get(name)!.ids.length };
+}
+
+/** @throws {InputError} if the index is the folder itself, whose files would count as its own */
+async function checkOutside(root: string, directory: string): Promise<void> {
+  const index = await realpath(directory).catch(() => undefined); // it may not be there yet
+  if (index === root)
+    throw new InputError({
+      where: directory,
+      expected: "a folder for the index alone",
+      got: "the folder of the documents",
+      remedy: "name another folder for the index; it may be in that of the documents",
+    });
 }
 
 /** What the index has of each file. Without a hash, the file must be read again. */
@@ -207,6 +231,7 @@ async function readChanged(
   options: SyncReadOptions,
 ): Promise<Reading> {
   const ids = new Map<string, readonly string[]>();
+  const damaged = new Set<string>();
   const skipped: SkippedFile[] = [];
   let count = 0;
   const skip = (file: string, problem: InputError, isPart = false): void => {
@@ -228,13 +253,16 @@ async function readChanged(
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
         skip(name, error);
-        if (own.length > 0) ids.set(name, own); // the part before the damage
+        if (own.length === 0) continue;
+        ids.set(name, own); // the part before the damage
+        damaged.add(name);
+      } finally {
+        count += own.length;
       }
-      count += own.length;
     }
   }
   await writePassages(file, passages());
-  return { ids, count, skipped };
+  return { ids, damaged, count, skipped };
 }
 
 const anotherFolder = (where: string, expected: string, got: string): InputError =>

@@ -114,7 +114,7 @@ export async function fuzzedReaders(folder: string): Promise<FuzzedReader[]> {
     reader("run", 6, table("run", RUN), async () => {
       evaluateRun(await readRun(at("run")), new Map([["q1", new Map([["a", 1]])]]));
     }),
-    // sync/record.json below the folder: a record that cannot be read counts as none
+    // sync/record.json below the folder
     reader("sync", 4, makeSyncRecord, () => readRecord(placeOf(folder))),
     ...fuzzedDocuments(folder),
   ];

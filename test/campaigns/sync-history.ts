@@ -60,9 +60,9 @@ export function folderStates(model: ReAtt) {
       areThose: (found, state) => JSON.stringify(found) === JSON.stringify(passages[state]),
       async repair(state) {
         await write(state);
-        await model.sync(folder, { directory });
+        await model.sync(folder, { directory, delete: true });
         assert.equal(await indexed(directory, model), passages[state]);
-        const { changes } = await model.sync(folder, { directory });
+        const { changes } = await model.sync(folder, { directory, delete: true });
         assert.equal(changes, [], "the record is not that of the folder");
       },
     };
@@ -80,7 +80,7 @@ export function syncHistory(model: ReAtt): History {
       const { write, folder, directory, count } = at(root);
       for (let state = 0; state < count; state++) {
         await write(state);
-        await model.sync(folder, { directory });
+        await model.sync(folder, { directory, delete: true });
         done();
       }
     },

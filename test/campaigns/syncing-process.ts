@@ -11,5 +11,5 @@ const [folder, directory] = process.argv.slice(2) as [string, string];
 endWithParent();
 const model = await ReAtt.load("models/reatt-mini", { threads: 1 });
 process.stdout.write("started\n");
-await model.sync(folder, { directory });
+await model.sync(folder, { directory, delete: true });
 process.exit(0);

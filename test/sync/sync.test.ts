@@ -2,9 +2,10 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { gzipSync } from "node:zlib";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { defineReader } from "../../src/documents/define-reader.ts";
@@ -311,7 +312,8 @@ test("openOrIndex: the index has the passages of the source, and only new texts 
     const onProgress = (progress: SyncProgress) => {
       if (progress.event !== "reading") encoded = progress.total;
     };
-    await using index = await model.openOrIndex(passages, { directory, onProgress });
+    const options = { directory, delete: true, onProgress };
+    await using index = await model.openOrIndex(passages, options);
     const ids: string[] = [];
     for await (const [, { id }] of index.entries()) ids.push(id);
     return [encoded, ...ids.sort()];
@@ -335,6 +337,146 @@ test("openOrIndex: the index has the passages of the source, and only new texts 
     String(await model.openOrIndex([lion], followed).catch(String)),
     /one that follows the folder/,
   );
+});
+
+test("a folder that is empty, or has less than half of its texts, deletes nothing", async () => {
+  await using place = await workplace();
+  const { docs, directory } = place;
+  const names = ["a", "b", "c", "d", "e"];
+  for (const name of names) await place.write(`${name}.txt`, `It is about ${name}.`);
+  await sync(place);
+  const refused = (how: Promise<unknown>) =>
+    how.then(
+      () => "",
+      ({ message }: Error) => message,
+    );
+  const count = async () => {
+    await using index = await model.openIndex(directory);
+    return index.passageCount;
+  };
+  for (const [gone, rest] of [
+    [names, "none"],
+    [names.slice(0, 3), "2"],
+  ] as const) {
+    for (const name of gone) await rename(join(docs, `${name}.txt`), join(docs, "..", name));
+    const expected = `${directory}: expected at least half of its 5 passages in ${docs}, got ${rest};`;
+    for (const call of [
+      () => model.sync(docs, { directory }),
+      () => model.openOrIndex(docs, { directory }),
+    ]) {
+      const message = await refused(call());
+      assert.ok(message.startsWith(expected), message);
+      assert.match(message, /delete the others with --delete \(in code, delete: true\)$/);
+    }
+    assert.is(await count(), 5);
+    for (const name of gone) await rename(join(docs, "..", name), join(docs, `${name}.txt`));
+    assert.equal(await sync(place), [5]);
+  }
+  for (const name of names) await place.write(`${name}.txt`, ""); // an unclean end of the machine
+  assert.match(await refused(model.sync(docs, { directory })), /got none;/);
+  assert.is(await count(), 5);
+
+  for (const name of names) await rm(join(docs, `${name}.txt`));
+  for (const name of names) await place.write(`${name}${name}.txt`, `It is about ${name}.`);
+  assert.is((await sync(place)).length, 11); // other names, the same texts
+  await place.write("f.txt", "It is about f.");
+  for (const name of names) await rm(join(docs, `${name}${name}.txt`));
+  const { changes } = await model.sync(docs, { directory, delete: true });
+  assert.is(changes.length, 6);
+  await checkEqual(place);
+});
+
+test("a list of passages without most of the index deletes nothing", async () => {
+  await using place = await workplace();
+  const { directory } = place;
+  const passages = ["a", "b", "c"].map((id) => ({ id, title: "", text: `It is about ${id}.` }));
+  await (await model.openOrIndex(passages, { directory }))[Symbol.asyncDispose]();
+  const message = String(
+    await model.openOrIndex(passages.slice(0, 1), { directory }).catch(String),
+  );
+  assert.match(message, /expected at least half of its 3 passages in the passages that were given/);
+  await using index = await model.openIndex(directory);
+  assert.is(index.passageCount, 3);
+});
+
+test("an index in its own folder of documents is refused", async () => {
+  await using place = await workplace();
+  const { docs } = place;
+  await place.write("a.txt", "ants");
+  const own = String(await model.sync(docs, { directory: docs }).catch(String));
+  assert.match(own, /expected a folder for the index alone, got the folder of the documents;/);
+});
+
+test("behind the damage of a file its passages stay, and it is named until it is whole", async () => {
+  await using place = await workplace();
+  const { docs, directory } = place;
+  const line = (_: unknown, i: number) =>
+    JSON.stringify({ id: `${"p".repeat(600)}${i}`, text: "x" });
+  const lines = Array.from({ length: 200 }, line).join("\n");
+  const whole = gzipSync(lines, { level: 0 }); // so that half of it has half of the lines
+  const half = whole.subarray(0, whole.length / 2);
+  const table = "id,text\n1,The lion.\n2,The cat.\n3,The dog.\n";
+  const files = {
+    "a.jsonl.gz": [gzipSync('{"id":"p","text":"x"}'), whole, half],
+    "b.csv": [table, table, table.replace("The cat.", "A cat. ".repeat(200_000))], // a row too long
+  } as const;
+  const write = async (version: 1 | 2) => {
+    for (const [name, versions] of Object.entries(files))
+      await writeFile(join(docs, name), versions[version]);
+  };
+  const ids = async () => {
+    await using index = await model.openIndex(directory);
+    const found: string[] = [];
+    for await (const [, { id }] of index.entries()) found.push(id);
+    return found.sort();
+  };
+  await write(1);
+  await sync(place);
+  const before = await ids();
+  await write(2);
+  for (let time = 0; time < 2; time++) {
+    const { changes, skipped } = await model.sync(docs, { directory });
+    const named = skipped.map(({ file }) => file).sort();
+    assert.equal([changes, named], [[], Object.keys(files)]);
+    assert.equal(await ids(), before);
+  }
+  await write(1);
+  assert.equal(await sync(place), ["replaced a.jsonl.gz", "replaced b.csv", 0]);
+  assert.equal(await ids(), before);
+});
+
+test("a record that is damaged, or cannot be read, is no record that is missing", async () => {
+  await using place = await workplace();
+  const { docs, directory } = place;
+  const record = join(directory, "sync", "record.json");
+  await place.write("a.txt", "ants");
+  await place.write("private.txt", "secret");
+  await model.sync(docs, { directory, ignore: ["private.txt"] });
+  const whole = await readFile(record);
+  const damages = [
+    Buffer.alloc(0),
+    Buffer.alloc(whole.length),
+    whole.subarray(0, whole.length / 2),
+    Buffer.from(whole.toString().replace("private.txt", "privatf.txt")),
+    Buffer.from(whole.toString().replace('"checksum"', '"checksun"')),
+    Buffer.from("[]"),
+  ];
+  for (const damaged of damages) {
+    await writeFile(record, damaged);
+    for (const source of [docs, [{ id: "x", text: "y" }]])
+      assert.match(
+        String(await model.openOrIndex(source, { directory }).catch(String)),
+        /record\.json: expected the record .*, got damaged contents; restore it from a copy, or /,
+      );
+    await using index = await model.openIndex(directory);
+    assert.is(index.passageCount, 1);
+  }
+  await writeFile(record, whole);
+  assert.equal(await sync(place), [1]);
+  const old = JSON.parse(whole.toString());
+  delete old.checksum;
+  await writeFile(record, JSON.stringify({ ...old, version: 1 })); // of an earlier version of reatt
+  assert.equal(await sync(place), [1]);
 });
 
 test("readers of the user: their files are added, and leave with them", async () => {

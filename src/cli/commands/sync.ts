@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
 import { InputError } from "../../io/errors.ts";
-import { SYNC_OPTIONS } from "../../options/document-options.ts";
+import { DELETE_OPTIONS, SYNC_OPTIONS } from "../../options/document-options.ts";
 import { WRITE_OPTIONS } from "../../options/library-options.ts";
 import { flag, option, optionally, path } from "../../options/option.ts";
 import type { ReAtt, SyncOptions } from "../../reatt.ts";
@@ -36,6 +36,7 @@ export const syncCommand = defineCommand({
       help: "wait for changes, until it is interrupted",
       own: true,
     }),
+    ...DELETE_OPTIONS,
     ...SYNC_OPTIONS,
     ...WRITE_OPTIONS,
     json: JSON_LINES,

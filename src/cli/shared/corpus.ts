@@ -14,7 +14,7 @@ export async function openCorpus(
   open: typeof spoolPassages,
   source: string,
   options: Omit<ReadDocumentsOptions, "onSkip" | "onProgress">,
-): Promise<PassageSpool> {
+): Promise<PassageSpool & { readonly skipped: readonly SkippedFile[] }> {
   const skipped: SkippedFile[] = [];
   let progress: Progress | undefined;
   const spool = await open(source, {
@@ -28,7 +28,7 @@ export async function openCorpus(
     progress?.stop();
     process.stderr.write(describeSkipped(skipped)); // also if no document is left
   });
-  return spool;
+  return { ...spool, skipped };
 }
 
 /**

@@ -7,8 +7,8 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import ignore, { type Ignore } from "ignore";
 import { InputError, inputErrorFrom } from "../../io/errors.ts";
+import { PathPatterns } from "./path-patterns.ts";
 import { openRegularFile } from "./source-file.ts";
 
 const IGNORE_FILES = [".gitignore", ".reattignore"];
@@ -25,7 +25,7 @@ export interface FolderEntry {
 /** The rules of a folder; they count for everything below it. */
 interface Rules {
   readonly folder: string;
-  readonly rules: Ignore;
+  readonly rules: PathPatterns;
 }
 
 /** Which files of a folder are read, by patterns as in a `.gitignore`. */
@@ -50,8 +50,8 @@ export async function* filesOf(
   });
   // while the first index is built, its files do not tell what it is
   const leftOut = index === undefined ? undefined : await realpath(index).catch(() => undefined);
-  const included = patterns.include && rulesFrom([...patterns.include]);
-  const ignored = rulesFrom([...(patterns.ignore ?? [])]);
+  const included = patterns.include && new PathPatterns(patterns.include);
+  const ignored = new PathPatterns(patterns.ignore ?? []);
   yield* below({ root: top, leftOut, included, ignored }, "", []);
 }
 
@@ -60,9 +60,9 @@ interface Tree {
   /** The path of a folder that is not read. */
   readonly leftOut: string | undefined;
   /** Matches the files that are read. Undefined: all. */
-  readonly included: Ignore | undefined;
+  readonly included: PathPatterns | undefined;
   /** Counts more than the rules of any folder. */
-  readonly ignored: Ignore;
+  readonly ignored: PathPatterns;
 }
 
 async function* below(
@@ -85,7 +85,7 @@ async function* below(
     const isIgnored = isIgnoredBy(all, entry.isDirectory() ? `${name}/` : name);
     if (entry.name.startsWith(".") || isIgnored) continue;
     const path = join(root, name);
-    if (path === leftOut || (included && !entry.isDirectory() && !included.ignores(name))) continue;
+    if (path === leftOut || (included && !entry.isDirectory() && !included.match(name))) continue;
     if (isBeirQuestions(entries, entry)) {
       yield { path, name, problem: noDocuments(path) };
       continue;
@@ -106,16 +106,12 @@ function isIndex(entries: readonly Dirent[]): boolean {
   return has("segments") && (has("index.json") || has("codebooks")); // that of a stopped build
 }
 
-/** With regard to case, as git on Linux, and the same on every machine. */
-const rulesFrom = (patterns: string | string[]): Ignore =>
-  ignore({ ignorecase: false }).add(patterns);
-
 async function rulesOf(root: string, folder: string): Promise<Rules[]> {
   const texts = await Promise.all(
     IGNORE_FILES.map((name) => readRules(join(root, folder, name)).catch(() => "")),
   );
   const text = texts.join("\n");
-  return text.trim() === "" ? [] : [{ folder, rules: rulesFrom(text) }];
+  return text.trim() === "" ? [] : [{ folder, rules: new PathPatterns(text) }];
 }
 
 /** A pipe or a device has no rules, and waiting for it would never end. */
@@ -135,10 +131,8 @@ function isBeirQuestions(entries: readonly Dirent[], { name }: Dirent): boolean 
 /** The rules of the innermost folder that decide count, as in git. */
 function isIgnoredBy(rules: readonly Rules[], name: string): boolean {
   let isIgnored = false;
-  for (const { folder, rules: own } of rules) {
-    const { ignored, unignored } = own.test(name.slice(folder.length));
-    if (ignored || unignored) isIgnored = ignored;
-  }
+  for (const { folder, rules: own } of rules)
+    isIgnored = own.decide(name.slice(folder.length)) ?? isIgnored;
   return isIgnored;
 }
 

@@ -34,6 +34,7 @@ import type { Metrics } from "./metrics.ts";
 import { describeApi } from "./openapi.ts";
 import { loadPage } from "./page.ts";
 import { record } from "./record.ts";
+import type { ReplyBudget } from "./reply-budget.ts";
 import { ROUTES } from "./routes.ts";
 
 /** No inline scripts, no other hosts, and frames of these sites only. */
@@ -63,6 +64,8 @@ export interface AppOptions {
   readonly hostNames: readonly string[];
   /** The sites whose pages may embed the page. */
   readonly frameAncestors: readonly string[];
+  /** Counts the bytes of replies. */
+  readonly replies: ReplyBudget;
   /** Handles the Model Context Protocol at `/mcp`. */
   readonly mcp: McpHttpHandler["fetch"];
 }
@@ -71,10 +74,11 @@ export interface AppOptions {
 const RETRY_AFTER_S: Partial<Record<ApiErrorCode, number>> = { overloaded: 1, unavailable: 5 };
 
 export function createApp(options: AppOptions): Hono<Env> {
-  const { frameAncestors, hostNames, isKey, log, metrics, report } = options;
+  const { frameAncestors, hostNames, isKey, log, metrics, replies, report } = options;
   const bodies = new BodyReader();
   const app = new Hono<Env>();
   app.use(requestId(), record(log, metrics));
+  app.use((c, next) => replies.during(c.env, next));
   app.use(methodNotAllowed({ app, onMethodNotAllowed: (c, methods) => notAllowed(c, methods) }));
   app.use(
     secureHeaders({
@@ -131,7 +135,7 @@ function addOperations(app: Hono<Env>, options: AppOptions): void {
 function addQuestions(
   app: Hono<Env>,
   bodies: BodyReader,
-  { service, timeout, report }: AppOptions,
+  { service, timeout, report, replies }: AppOptions,
 ): void {
   /** Sends a reply as JSON, or as events if the client asks for them. */
   const reply = async (
@@ -140,10 +144,11 @@ function addQuestions(
   ): Promise<Response> =>
     c.req.header("Accept")?.includes("text/event-stream")
       ? streamEvents(work, (error) => report(error, c.get("requestId")))
-      : c.json(await work(undefined));
+      : send(c, replies, await work(undefined));
   app.post("/v1/retrieve", async (c) => {
     const request = await bodies.options(c, RETRIEVE_REQUEST);
-    return c.json(retrievalToJson(request.id, await service.retrieve(request, callOf(c, timeout))));
+    const hits = await service.retrieve(request, callOf(c, timeout));
+    return send(c, replies, retrievalToJson(request.id, hits));
   });
   app.post("/v1/answer", async (c) => {
     const request = await bodies.options(c, ANSWER_REQUEST);
@@ -162,21 +167,25 @@ function addQuestions(
   app.post("/v1/explain", async (c) => {
     const request = await bodies.options(c, EXPLAIN_REQUEST);
     const explanations = await service.explain(request, callOf(c, timeout));
-    return c.json(explanationsToJson(request.id, request.passages, explanations));
+    return send(c, replies, explanationsToJson(request.id, request.passages, explanations));
   });
 }
 
 /** What the index has, and its documents. */
-function addDocuments(app: Hono<Env>, bodies: BodyReader, { service, timeout }: AppOptions): void {
-  app.get("/v1/status", async (c) => c.json(await service.status(callOf(c, timeout))));
+function addDocuments(
+  app: Hono<Env>,
+  bodies: BodyReader,
+  { service, timeout, replies }: AppOptions,
+): void {
+  app.get("/v1/status", async (c) => send(c, replies, await service.status(callOf(c, timeout))));
   app.post("/v1/get", async (c) => {
     const request = await bodies.options(c, GET_REQUEST);
-    return c.json(documentToJson(await service.get(request, callOf(c, timeout))));
+    return send(c, replies, documentToJson(await service.get(request, callOf(c, timeout))));
   });
   app.post("/v1/multi-get", async (c) => {
     const request = await bodies.options(c, MULTI_GET_REQUEST);
     const { documents, omitted } = await service.multiGet(request, callOf(c, timeout));
-    return c.json({ documents: documents.map(documentToJson), omitted });
+    return send(c, replies, { documents: documents.map(documentToJson), omitted });
   });
 }
 
@@ -186,12 +195,21 @@ function addChanges(app: Hono<Env>, bodies: BodyReader, { service, timeout }: Ap
     return c.json(await service.put(passages, callOf(c, timeout)));
   });
   // An id can contain slashes.
-  app.delete("/v1/passages/:id{.+}", async (c) => c.json(await service.delete(c.req.param("id"))));
+  app.delete("/v1/passages/:id{.+}", async (c) =>
+    c.json(await service.delete(c.req.param("id"), callOf(c, timeout))),
+  );
 }
 
 function addMcp(app: Hono<Env>, bodies: BodyReader, { mcp }: AppOptions): void {
   app.post("/mcp", async (c) => mcp(c.req.raw, { parsedBody: await bodies.json(c) }));
   app.all("/mcp", (c) => mcp(c.req.raw));
+}
+
+/** @throws {ApiError} `overloaded` if too many replies wait for their clients */
+function send(c: Context<Env>, replies: ReplyBudget, value: object): Response {
+  const text = JSON.stringify(value);
+  replies.take(Buffer.byteLength(text));
+  return c.body(text, 200, { "Content-Type": "application/json" });
 }
 
 /** Ends a request whose client has gone or that takes too long. */

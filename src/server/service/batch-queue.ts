@@ -22,7 +22,7 @@ export type BatchWork<Input, Output> = (
 
 export interface BatchRequest<Input, Output> {
   /** Requests of one group can run together: they have the same kind of work and options. */
-  readonly group: string;
+  readonly group: string | symbol;
   /** Requests of a batch with identical inputs, such as equal text, are computed once. */
   readonly input: Input;
   readonly work: BatchWork<Input, Output>;

@@ -1,7 +1,7 @@
 /** Documents and passages of an index by their names: what `get` and `multi_get` return. */
 
 import { extname } from "node:path";
-import ignore from "ignore";
+import { PathPatterns } from "../../documents/file/path-patterns.ts";
 import { closestName } from "../../options/closest-name.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
 import { composed } from "../../retrieval/where/values.ts";
@@ -76,9 +76,9 @@ export async function getDocuments(
   { patterns, maxBytes }: MultiGetRequest,
   signal: AbortSignal,
 ): Promise<{ documents: Found[]; omitted: string[] }> {
-  const matcher = ignore({ allowRelativePaths: true }).add(patterns.map(composed));
+  const wanted = new PathPatterns(patterns.map(composed));
   const matching = paths
-    .filter((path) => path !== "" && matcher.ignores(composed(path)))
+    .filter((path) => path !== "" && wanted.match(composed(path)))
     .sort(compare);
   const budget = new Budget(maxBytes);
   const found: Found[] = [];

@@ -54,14 +54,19 @@ export class Service implements AsyncDisposable {
   readonly #index: TokenIndex;
   readonly #queue: BatchQueue;
   readonly collection: CollectionInfo;
-  #known: { readonly generation: number; readonly catalogue: Promise<Catalogue> } | undefined;
+  /** Of a generation, and not of its number: an index that replaces another begins with 1 again. */
+  #known: { readonly of: IndexGeneration; readonly catalogue: Promise<Catalogue> } | undefined;
   /** The last change of the index: one runs at a time. */
   #change: Promise<unknown> = Promise.resolve();
+  /** Changes that run or wait, and how many may. */
+  #changes = 0;
+  readonly #maxChanges: number;
 
   private constructor(options: ServiceOptions) {
     this.#model = options.model;
     this.#index = options.index;
     this.collection = options.collection;
+    this.#maxChanges = options.queue;
     const limits = { waiting: options.queue, batch: QUESTIONS_PER_BATCH };
     this.#queue = new BatchQueue(limits, options.onBatch);
   }
@@ -181,21 +186,21 @@ export class Service implements AsyncDisposable {
       for (const passage of passages) place.checkPassage(passage, "passages");
     });
     const last = new Map(passages.map((passage) => [passage.id, passage]));
-    return this.#changeIndex(async (directory) => {
+    return this.#changeIndex(signal, async (directory) => {
       await (await this.#model.add([...last.values()], { directory, signal })).close();
     });
   }
 
   /** Deletes a passage. @throws {ApiError} `not_found` if there is none with this id */
-  delete(id: string): Promise<{ passages: number }> {
-    return this.#changeIndex(async (directory) => {
+  delete(id: string, { signal }: Call): Promise<{ passages: number }> {
+    return this.#changeIndex(signal, async (directory) => {
       if ((await deletePassages([id], { directory })) === 0) throw notFound();
     });
   }
 
   /** The document or the passage of a name. @throws {ApiError} `not_found` */
   get(request: GetRequest, { signal }: Call): Promise<Found> {
-    return this.#index.snapshot(async (generation) =>
+    return this.#whenItsTurn(signal, async (generation, signal) =>
       getDocument(generation, await this.#catalogue(generation, signal), request, signal),
     );
   }
@@ -205,14 +210,14 @@ export class Service implements AsyncDisposable {
     request: MultiGetRequest,
     { signal }: Call,
   ): Promise<{ documents: Found[]; omitted: string[] }> {
-    return this.#index.snapshot(async (generation) =>
+    return this.#whenItsTurn(signal, async (generation, signal) =>
       getDocuments(generation, await this.#catalogue(generation, signal), request, signal),
     );
   }
 
   /** What the index has. */
   status({ signal }: Call): Promise<Status> {
-    return this.#index.snapshot(async (generation) => {
+    return this.#whenItsTurn(signal, async (generation, signal) => {
       const { paths, fields } = await this.#catalogue(generation, signal);
       const changed = await placeOf(generation.directory).folder?.changeTime();
       const { title, description } = this.collection;
@@ -228,11 +233,26 @@ export class Service implements AsyncDisposable {
     });
   }
 
+  /** Work with the documents of a generation, which waits in the queue as questions do. */
+  async #whenItsTurn<Result>(
+    signal: AbortSignal,
+    work: (generation: IndexGeneration, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#queue.submit({
+      group: Symbol("documents"), // alone, so that its result does not wait for those of others
+      input: undefined,
+      signal,
+      work: async (_: readonly undefined[], { signal }) => [
+        await this.#index.snapshot((generation) => work(generation, signal)),
+      ],
+    });
+  }
+
   /** That of the generation, which is read once. */
   async #catalogue(generation: IndexGeneration, signal: AbortSignal): Promise<Catalogue> {
-    if (this.#known?.generation !== generation.generation) {
+    if (this.#known?.of !== generation) {
       const catalogue = readCatalogue(generation);
-      this.#known = { generation: generation.generation, catalogue };
+      this.#known = { of: generation, catalogue };
       catalogue.catch(() => {
         this.#known = undefined;
       });
@@ -253,15 +273,29 @@ export class Service implements AsyncDisposable {
     ofRequest(() => retrievalQuestionIds(this.#model.tokenizer, question));
   }
 
-  /** @throws {InputError} if another process changes the index */
-  #changeIndex(change: (directory: string) => Promise<void>): Promise<{ passages: number }> {
+  /**
+   * Waits for the changes before. Beside them, as many may wait as questions.
+   *
+   * @throws {InputError} if another process changes the index
+   */
+  #changeIndex(
+    signal: AbortSignal,
+    change: (directory: string) => Promise<void>,
+  ): Promise<{ passages: number }> {
     const { directory } = this.#index;
+    if (this.#changes >= this.#maxChanges)
+      throw new ApiError("overloaded", `${this.#changes} changes are waiting; try again later`);
+    this.#changes++;
     const done = this.#change
       .catch(() => {})
       .then(async () => {
+        signal.throwIfAborted();
         await change(directory);
         await this.#index.refresh();
         return { passages: this.passageCount };
+      })
+      .finally(() => {
+        this.#changes--;
       });
     this.#change = done;
     return done;

@@ -2,7 +2,8 @@
  * Checkpoints: the state from which a run continues as if it had not stopped.
  *
  *     DIRECTORY/
- *       checkpoint.json              identifies the run, its step and the file of the state
+ *       checkpoint.json              identifies the run, its step and the file of the state, with
+ *                                    the checksums of both
  *       state-000500.safetensors     for each parameter NAME: value:NAME, mean:NAME, square:NAME;
  *                                    pre-batch negatives, see ../gradient-cache/pre-batch.ts
  *
@@ -13,11 +14,13 @@
 
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { z } from "zod";
 import { openSafetensors } from "../../checkpoints/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../checkpoints/write-safetensors.ts";
 import { createOutputDirectory, syncName } from "../../io/create-directory.ts";
 import { InputError, systemProblem } from "../../io/errors.ts";
+import { fileChecksum } from "../../io/file-checksum.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import {
@@ -43,6 +46,8 @@ export interface RunCheckpoint {
   readonly schedule?: readonly ScheduleChange[] | undefined;
   /** Name of the file of the state. */
   readonly state: string;
+  /** CRC-32 of that file. */
+  readonly stateChecksum: number;
 }
 
 const description: z.ZodType<RunCheckpoint> = z.strictObject({
@@ -61,6 +66,7 @@ const description: z.ZodType<RunCheckpoint> = z.strictObject({
     )
     .optional(),
   state: z.string().regex(/^state-\d+\.safetensors$/),
+  stateChecksum: z.int(),
 });
 
 /** Tensor name prefix on disk -> array of the parameter's state. */
@@ -94,12 +100,18 @@ export async function writeCheckpoint(
   );
   const all = new Map<string, TensorToWrite>([...tensors, ...preBatchTensors(queue)]);
   await writeSafetensors(join(directory, state), all, { dtype: "F32" });
-  const checkpoint: RunCheckpoint = { format: "reatt-checkpoint", version: 1, ...progress, state };
+  const stateChecksum = await fileChecksum(join(directory, state));
+  const format = { format: "reatt-checkpoint", version: 1 } as const;
+  const checkpoint: RunCheckpoint = { ...format, ...progress, state, stateChecksum };
+  const signed = { ...checkpoint, checksum: checksumOf(checkpoint) };
   await replaceFile(fileOf(directory), (handle) =>
-    handle.writeFile(`${JSON.stringify(checkpoint, undefined, 2)}\n`),
+    handle.writeFile(`${JSON.stringify(signed, undefined, 2)}\n`),
   );
   await removeOtherStates(directory, state);
 }
+
+/** Of the text, which has the order of the fields that it was written in. */
+const checksumOf = (checkpoint: object): number => crc32(JSON.stringify(checkpoint));
 
 /** Removes earlier states, and what a killed process began to write. */
 export async function removeOtherStates(directory: string, state: string): Promise<void> {
@@ -127,8 +139,11 @@ export async function findCheckpoint(directory: string): Promise<RunCheckpoint |
     );
   });
   if (text === undefined) return undefined;
-  const parsed = description.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
+  const value = parseJson(text);
+  const { checksum, ...rest } = Object(value);
+  const parsed = description.safeParse(value && rest);
+  if (parsed.success && checksum === checksumOf(rest)) return parsed.data;
+  if (parsed.success) throw damaged(file);
   const { path, message } = parsed.error.issues[0]!;
   throw new InputError({
     where: file,
@@ -168,6 +183,7 @@ export async function restoreCheckpoint(
   queue?: PreBatchQueue,
 ): Promise<void> {
   const file = join(directory, checkpoint.state);
+  if ((await fileChecksum(file)) !== checkpoint.stateChecksum) throw damaged(file);
   await using tensors = await openSafetensors(file);
   for (const [name, parameter] of parameters) {
     for (const [prefix, array] of TENSORS) {
@@ -185,6 +201,14 @@ export async function restoreCheckpoint(
   }
   if (queue) await restorePreBatch(tensors, queue);
 }
+
+const damaged = (where: string): InputError =>
+  new InputError({
+    where,
+    expected: "the contents that the run wrote",
+    got: "others, by their checksum",
+    remedy: "restore the file from a copy, or start the run again in an empty folder",
+  });
 
 /**
  * Removes the checkpoint of a finished run.

@@ -227,6 +227,12 @@ test("damaged words are an error that names the file, until a change writes them
     assert.equal(await verifyIndex(path), [{ path: file, problem: "changed contents" }]);
     await writeFile(file, bytes);
   }
+  await writeFile(file, Buffer.alloc(bytes.length)); // what a power cut can leave
+  await rejects(
+    openIndex(path).then(async (index) => index.words().finally(() => index.close())),
+    message,
+  );
+  assert.equal(await verifyIndex(path), [{ path: file, problem: "changed contents" }]);
   await damage(file, 0.9999, false);
   await deletePassages(["p7"], { directory: path });
   assert.ok((await readFile(file)).equals(bytes));

@@ -85,6 +85,28 @@ test("a state file that is cut short is refused at every length", async () => {
   }
 });
 
+test("one flipped bit, or zeros, of any of its files is refused", async () => {
+  await using folder = temporaryFolder();
+  await writeCheckpoint(folder.path, progress, states("once"));
+  const restore = async () =>
+    restoreCheckpoint(folder.path, (await findCheckpoint(folder.path))!, states());
+  for (const name of ["checkpoint.json", "state-000007.safetensors"]) {
+    const file = join(folder.path, name);
+    const whole = readFileSync(file);
+    for (let at = 0; at < whole.length; at += 7) {
+      if (/\s/.test(String.fromCharCode(whole[at]!)) && name.endsWith("json")) continue;
+      const flipped = Buffer.from(whole);
+      flipped[at]! ^= 1 << (at % 7);
+      writeFileSync(file, flipped);
+      await refused(restore(), new RegExp(`${name}: expected `));
+    }
+    writeFileSync(file, Buffer.alloc(whole.length));
+    await refused(restore(), new RegExp(`${name}: expected `));
+    writeFileSync(file, whole);
+  }
+  await restore();
+});
+
 test("a checkpoint of another model is refused, with the parameter named", async () => {
   await using folder = temporaryFolder();
   await writeCheckpoint(folder.path, progress, states("once"));
@@ -114,7 +136,8 @@ for (const [title, text, named] of [
   });
 
 function wholeText(): RunCheckpoint {
-  return { format: "reatt-checkpoint", version: 1, ...progress, state: "state-000007.safetensors" };
+  const state = { state: "state-000007.safetensors", stateChecksum: 0 };
+  return { format: "reatt-checkpoint", version: 1, ...progress, ...state };
 }
 
 test("another plan is refused, with the options that differ", () => {

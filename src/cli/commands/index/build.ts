@@ -68,7 +68,7 @@ export const indexCommand = defineCommand({
     await using index = await model
       .index(passages(), { ...options, onProgress: progress.report })
       .finally(progress.stop);
-    if (contents) await recordBuild(place, contents, passages(), reading);
+    if (contents) await recordBuild(place, contents, passages(), corpus.skipped, reading);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     const counts = `${index.passageCount} passages, ${index.tokenCount} tokens`;
     const done = place.folder

@@ -1,5 +1,6 @@
 /** One generation of an index, opened for reading: its manifest, its codebook and its segments. */
 
+import { isDeepStrictEqual } from "node:util";
 import { isMissing } from "../../../io/errors.ts";
 import type { Codec } from "../../codec/codec.ts";
 import { readingErrorFrom } from "../blocks/storage.ts";
@@ -32,14 +33,14 @@ export async function openSnapshot(
   directory: string,
   chooseMemory: ChooseMemory = () => ({}),
 ): Promise<Snapshot> {
-  for (let last = 0; ; ) {
+  for (let last: Manifest | undefined; ; ) {
     const manifest = await readManifest(directory);
     try {
       return await openGeneration(directory, manifest, chooseMemory);
     } catch (error) {
-      if (!isMissing(error) || manifest.generation === last)
+      if (!isMissing(error) || isDeepStrictEqual(manifest, last))
         throw readingErrorFrom(error, directory);
-      last = manifest.generation;
+      last = manifest;
     }
   }
 }

@@ -138,8 +138,9 @@ async function readWordsHeader(
 ): Promise<{ readonly header: WordsHeader | undefined; readonly start: number }> {
   if (size < TAIL_BYTES) throw damagedWords(path);
   const tail = await read(size - TAIL_BYTES, size);
-  const start = size - TAIL_BYTES - tail.readUInt32LE(0);
-  if (start < 0) throw damagedWords(path);
+  const bytes = tail.readUInt32LE(0);
+  const start = size - TAIL_BYTES - bytes;
+  if (bytes === 0 || start < 0) throw damagedWords(path); // zeros are the checksum of nothing
   const json = await read(start, size - TAIL_BYTES);
   if (crc32(json) !== tail.readUInt32LE(4)) throw damagedWords(path);
   return { header: schema.safeParse(JSON.parse(json.toString())).data, start };
