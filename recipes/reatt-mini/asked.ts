@@ -18,7 +18,7 @@ import { startProgress } from "../../src/cli/output/progress.ts";
 import { containsAnswer, exactMatch } from "../../src/evaluation/answers.ts";
 import { openAppendFile } from "../../src/io/append-file.ts";
 import type { AnswerSignals } from "../../src/model/answer-calibration.ts";
-import { ReAtt } from "../../src/reatt.ts";
+import { type Hit, ReAtt, type Reply } from "../../src/reatt.ts";
 import { combineScores, hybridScores, MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
 import { type LexicalIndex, openLexicalIndex } from "../../src/retrieval/lexical-index.ts";
 import type { TokenIndex } from "../../src/retrieval/search/token-index.ts";
@@ -98,21 +98,29 @@ interface Case {
   readonly condition: Condition;
 }
 
-interface Searched {
+export interface Searched {
   readonly model: ReAtt;
   readonly index: TokenIndex;
   readonly lexical: LexicalIndex;
 }
 
-async function ask(
+/** What a question is asked over, and what is right. */
+interface Judging {
+  readonly accept?: (ordinal: number) => boolean;
+  isRight(reply: Reply<Hit>): boolean;
+  isRelevant(passageId: string): boolean;
+}
+
+/** Asks a question, and finds what a person sees of its hits. */
+export async function askOne(
   { model, index, lexical }: Searched,
-  { set, question: { question: text, answers = [], passageId }, condition }: Case,
-  accept: (ordinal: number) => boolean,
-): Promise<Asked> {
+  text: string,
+  { accept = () => true, isRight, isRelevant }: Judging,
+): Promise<Pick<Asked, "signals" | "confidence" | "correct" | "hits">> {
   const weights = { ...model.config.hybrid!, lexical };
   const { bm25 } = lexical;
   const options = { filter: accept, minimumConfidence: 0, hybrid: weights };
-  const { answer, signals, confidence } = await model.answer(text, index, options);
+  const reply = await model.answer(text, index, options);
   const [vectors] = await model.encodeQuestions([text]);
   const [dense] = await index.rankings([vectors!], { topK: MIN_CANDIDATES, accept });
   const lists = { lexical: bm25.rank(text, MIN_CANDIDATES, { accept }), dense: dense! };
@@ -120,11 +128,24 @@ async function ask(
   const best = combineScores(union, weights.lambda, HITS);
   const hits = Array.from(best.ordinals, (ordinal) => {
     const at = union.ordinals.indexOf(ordinal);
-    const relevant = bm25.ids[ordinal] === passageId;
+    const relevant = isRelevant(bm25.ids[ordinal]!);
     return { relevant, lexical: union.lexical[at]!, dense: union.dense[at]! };
   });
-  const correct = condition === "answerable" && exactMatch(answer, answers);
-  return { set, group: passageId!, condition, signals: signals!, confidence, correct, hits };
+  const { signals, confidence } = reply;
+  return { signals: signals!, confidence, correct: isRight(reply), hits };
+}
+
+async function ask(
+  searched: Searched,
+  { set, question: { question: text, answers = [], passageId }, condition }: Case,
+  accept: (ordinal: number) => boolean,
+): Promise<Asked> {
+  const one = await askOne(searched, text, {
+    accept,
+    isRight: ({ answer }) => condition === "answerable" && exactMatch(answer, answers),
+    isRelevant: (id) => id === passageId,
+  });
+  return { set, group: passageId!, condition, ...one };
 }
 
 /** What was asked, also by a run that was stopped. The model is loaded if something is left. */
@@ -155,10 +176,10 @@ export async function asked(questions: Questions): Promise<readonly Asked[]> {
   return all;
 }
 
-async function openSearched(
+export async function openSearched(
   passages: readonly Passage[],
   set: string,
-  { model: folder, work }: Questions,
+  { model: folder, work }: Pick<Questions, "model" | "work">,
 ): Promise<Searched & AsyncDisposable> {
   const model = await ReAtt.load(folder);
   const directory = join(work, `index-${set}`);

@@ -2,10 +2,11 @@
  * Fits what a model says about its answers and its passages, on held-out articles, and stores it:
  * `confidence`, the threshold below which the model gives no answer, and the scores of passages.
  *
- *     npx tsx recipes/reatt-mini/calibrate.ts --model DIR --held-out DIR --out DIR
+ *     npx tsx recipes/reatt-mini/calibrate.ts --model DIR --held-out DIR --documents DIR --out DIR
  *
  * The questions are those of `held-out/` of make-reading-data.ts, which nothing is trained on. They
- * are asked as in asked.ts.
+ * are asked as in asked.ts. With `--documents`, those about documents of a set with texts are asked
+ * as well.
  */
 
 import { parseArgs } from "node:util";
@@ -21,11 +22,13 @@ import type { HybridWeights } from "../../src/model/config.ts";
 import { readConfig } from "../../src/model/config-file.ts";
 import { storeCalibration } from "../../src/model/store-calibration.ts";
 import { type Asked, asked } from "./asked.ts";
+import { askedDocuments } from "./asked-documents.ts";
 
 const { values } = parseArgs({
   options: {
     model: { type: "string", default: "models/reatt-mini" },
     "held-out": { type: "string", default: "runs/reatt-mini/reading/held-out" },
+    documents: { type: "string" },
     /** Where the folder of the calibrated model is written. Default: print only. */
     out: { type: "string" },
     /** Every Nth question. */
@@ -74,10 +77,12 @@ function abstentions(all: readonly Asked[], { calibration, rated }: ReturnType<t
     .join("");
 }
 
-const all = await asked({
-  ...{ model: values.model, heldOut: values["held-out"], work: values.work },
+const { model, documents: folder, work } = values;
+const paragraphs = await asked({
+  ...{ model, heldOut: values["held-out"], work },
   ...{ sets: SETS, every: Number(values.every) },
 });
+const all = [...paragraphs, ...(folder ? await askedDocuments({ model, folder, work }) : [])];
 const config = await readConfig(values.model);
 const fitted = fit(all, config.hybrid!);
 process.stdout.write(`${formatCalibration(fitted)}\n${abstentions(all, fitted)}`);

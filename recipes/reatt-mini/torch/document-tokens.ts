@@ -277,10 +277,8 @@ for (const folder of folders) {
     .map((line): AskedQuestion => JSON.parse(line));
   for (const name of new Set(questions.map(({ genre }) => genre))) {
     const genre = await readGenre(folder, name, rows.length);
-    for (const passage of genre.passages)
-      rows.push(passageIds(tokenizer, passage, PASSAGE_TOKENS));
-    for (const question of questions.filter((one) => one.genre === name))
-      addLines(genre, question);
+    for (const passage of genre.passages) rows.push(passageIds(tokenizer, passage, PASSAGE_TOKENS));
+    for (const question of questions.filter((one) => one.genre === name)) addLines(genre, question);
   }
 }
 const written = (all: readonly unknown[]): string =>
