@@ -313,7 +313,7 @@ def main():
 
     for i in range(step):  # a resumed run goes on with the questions that it has not seen
         read_next(random.Random(f"{options.seed} {i}"))
-    # A processor without AVX-512 is ten times as slow with bfloat16.
+    # Without AVX-512, bfloat16 takes several times as long.
     has_bfloat16 = options.device != "cpu" or torch.backends.cpu.get_cpu_capability().startswith("AVX512")
     counts = [float(share) for share in options.counts.split(",")]
     began, sums = time.time(), [0.0, 0.0]
