@@ -40,7 +40,7 @@ def arguments():
     p.add_argument("--counts", default="0.6,0.4,0", help="shares of the steps that read 1, 2 and 4 passages a question")
     p.add_argument("--unanswered", type=float, default=0.12, help="share of the questions whose passages are wrong")
     p.add_argument("--tables", type=float, default=0.0, help="share of the steps that read the tables of table-tokens.ts")
-    p.add_argument("--documents", type=float, default=0.0, help="share of the steps that read those of document-tokens.ts")
+    p.add_argument("--documents", type=float, default=0.0, help="share of the steps that read document-tokens.ts's")
     p.add_argument("--dropout", type=float, default=0.0)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -208,7 +208,8 @@ def batch_of(questions, passages, count, unanswered, draw, device):
     read = [read_passages(q, count, unanswered, draw) for q in questions]
     question, question_mask = pad([q["ids"] for q in questions], device)
     passage, passage_mask = pad([passages[p] for found, _ in read for p in found], device)
-    places = [draw.choice(q["places"]) if q["places"] and right is not None else [] for q, (_, right) in zip(questions, read)]
+    has_span = [bool(q["places"]) and right is not None for q, (_, right) in zip(questions, read)]
+    places = [draw.choice(q["places"]) if has else [] for q, has in zip(questions, has_span)]
     rows = []
     for q, found in zip(questions, places):
         tokens = passages[q["passage"]][found[0][0] : found[0][1] + 1] if found else []
@@ -294,7 +295,7 @@ def main():
     optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, betas=(0.9, 0.98))
     if state:
         optimizer.load_state_dict(state["optimizer"])
-    # Passages, batches, and the share of the questions whose passages are wrong: documents have their own without an answer.
+    # Passages, batches, and the share of the questions whose passages are wrong. Of documents, some have no answer.
     paragraphs, made, written = (
         (read, batches(asked, read, options.questions, options.seed), unanswered)
         for read, asked, unanswered in (
