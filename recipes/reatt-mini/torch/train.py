@@ -40,6 +40,7 @@ def arguments():
     p.add_argument("--counts", default="0.6,0.4,0", help="shares of the steps that read 1, 2 and 4 passages a question")
     p.add_argument("--unanswered", type=float, default=0.12, help="share of the questions whose passages are wrong")
     p.add_argument("--tables", type=float, default=0.0, help="share of the steps that read the tables of table-tokens.ts")
+    p.add_argument("--documents", type=float, default=0.0, help="share of the steps that read document-tokens.ts's")
     p.add_argument("--dropout", type=float, default=0.0)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -190,22 +191,25 @@ def contains(ids, part):
 
 def read_passages(q, count, unanswered, draw):
     """`count` passages of a question, the right one among them or, for a share of the questions, not.
-    Returns their positions and the place of the right one."""
+    Returns their positions and the place of the right one. A question that none answers reads its own, too."""
     wrong = draw.sample(q["wrong"], len(q["wrong"]))
-    if draw.random() < unanswered and len(wrong) >= count:
+    is_answered = bool(q["places"]) or "points" in q
+    if is_answered and draw.random() < unanswered and len(wrong) >= count:
         return wrong[:count], None
     found = [q["passage"], *wrong][:count]
     found += found[:1] * (count - len(found))  # a question without a wrong passage reads the right one twice
     draw.shuffle(found)
-    return found, found.index(q["passage"])
+    return found, found.index(q["passage"]) if is_answered else None
 
 
 def batch_of(questions, passages, count, unanswered, draw, device):
-    """The tensors of answer_losses. An answer is drawn; its tokens are those of the passage."""
+    """The tensors of answer_losses. An answer is drawn; its tokens are those of the passage. Of a question with
+    `points`, the first attention is taught alone: to any of the tokens from the first to the last."""
     read = [read_passages(q, count, unanswered, draw) for q in questions]
     question, question_mask = pad([q["ids"] for q in questions], device)
     passage, passage_mask = pad([passages[p] for found, _ in read for p in found], device)
-    places = [draw.choice(q["places"]) if right is not None else [] for q, (_, right) in zip(questions, read)]
+    has_span = [bool(q["places"]) and right is not None for q, (_, right) in zip(questions, read)]
+    places = [draw.choice(q["places"]) if has else [] for q, has in zip(questions, has_span)]
     rows = []
     for q, found in zip(questions, places):
         tokens = passages[q["passage"]][found[0][0] : found[0][1] + 1] if found else []
@@ -217,6 +221,11 @@ def batch_of(questions, passages, count, unanswered, draw, device):
         for first, last in found:
             for t in range(min(last - first + 1, LABELS)):
                 copies[i, t, right * one + question.shape[1] + first + t] = 1
+    for i, (q, (_, right)) in enumerate(zip(questions, read)):
+        if "points" in q and right is not None:
+            first, last = (right * one + question.shape[1] + token for token in q["points"])
+            copies[i, 0, first : last + 1] = 1
+            label_mask[i] = False
     return {
         "question": question,
         "question_mask": question_mask,
@@ -260,7 +269,8 @@ def main():
     for q, wrong in zip(questions, wrong_passages(questions, passages)):
         q["wrong"] = wrong
     tables, about_tables = read_set(options.tokens, "tables") if options.tables else ([], [])
-    for q in about_tables:
+    documents, about_documents = read_set(options.tokens, "documents") if options.documents else ([], [])
+    for q in [*about_tables, *about_documents]:
         q["wrong"] = q["similar"]
     reader, step = Reader(), 0
     state = torch.load(last, map_location="cpu") if os.path.exists(last) else None
@@ -285,30 +295,39 @@ def main():
     optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, betas=(0.9, 0.98))
     if state:
         optimizer.load_state_dict(state["optimizer"])
-    sets = [
-        (passages, batches(questions, passages, options.questions, options.seed)),
-        (tables, batches(about_tables, tables, options.questions, options.seed)),
-    ]
+    # Passages, batches, and the share of the questions whose passages are wrong. Of documents, some have no answer.
+    paragraphs, made, written = (
+        (read, batches(asked, read, options.questions, options.seed), unanswered)
+        for read, asked, unanswered in (
+            (passages, questions, options.unanswered),
+            (tables, about_tables, options.unanswered),
+            (documents, about_documents, 0.0),
+        )
+    )
 
     def read_next(draw):
-        # Without tables nothing is drawn, so that earlier trainings read what they have read.
-        read, stream = sets[options.tables > 0 and draw.random() < options.tables]
-        return read, next(stream)
+        # Without tables and documents nothing is drawn, so that earlier trainings read what they have read.
+        share = draw.random() if options.tables or options.documents else 1.0
+        is_table, is_document = share < options.tables, share < options.tables + options.documents
+        read, stream, unanswered = made if is_table else written if is_document else paragraphs
+        return read, next(stream), unanswered
 
     for i in range(step):  # a resumed run goes on with the questions that it has not seen
         read_next(random.Random(f"{options.seed} {i}"))
+    # Without AVX-512, bfloat16 takes several times as long.
+    has_bfloat16 = options.device != "cpu" or torch.backends.cpu.get_cpu_capability().startswith("AVX512")
     counts = [float(share) for share in options.counts.split(",")]
     began, sums = time.time(), [0.0, 0.0]
     while step < options.steps:
         draw = random.Random(f"{options.seed} {step}")
-        read, asked = read_next(draw)
+        read, asked, unanswered = read_next(draw)
         count = draw.choices(COUNTS, counts)[0]
-        batch = batch_of(asked[::count], read, count, options.unanswered, draw, options.device)
+        batch = batch_of(asked[::count], read, count, unanswered, draw, options.device)
         step += 1
         warm, left = step / WARM_UP, (options.steps - step + 1) / (options.decay * options.steps)
         for group in optimizer.param_groups:
             group["lr"] = options.learning_rate * min(1, warm, left)
-        with torch.autocast(options.device, dtype=torch.bfloat16):
+        with torch.autocast(options.device, dtype=torch.bfloat16, enabled=has_bfloat16):
             nll, copying = answer_losses(reader, batch, options.dropout)
         optimizer.zero_grad()
         (nll + copying).backward()

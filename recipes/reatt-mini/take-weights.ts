@@ -1,10 +1,10 @@
 /**
- * Puts what finds passages of one int8 model into another one of the same sizes:
+ * Puts weights of one int8 model into another one of the same sizes:
  *
- *     npx tsx recipes/reatt-mini/take-retrieval.ts --model DIR --retrieval DIR --out DIR
+ *     npx tsx recipes/reatt-mini/take-weights.ts --model DIR --from DIR --names REGEX --out DIR
  *
- * `--out` is `--model` with the retrieval layers and heads of `--retrieval`. All other weights keep
- * their bytes, so what reads answers as before.
+ * `--out` is `--model` with the weights of `--from` whose names match. All other weights keep their
+ * bytes: what finds passages finds the same, or what reads answers as before.
  */
 
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
@@ -13,14 +13,13 @@ import { isDeepStrictEqual, parseArgs } from "node:util";
 
 const { values } = parseArgs({
   options: {
-    model: { type: "string", default: "runs/reatt-mini/reader" },
-    retrieval: { type: "string", default: "runs/reatt-mini/taught" },
+    model: { type: "string", default: "runs/reatt-mini/tables-int8" },
+    from: { type: "string", default: "runs/reatt-mini/distilled-int8" },
+    names: { type: "string", default: "^retrieval" },
     out: { type: "string", default: "runs/reatt-mini/int8" },
   },
 });
 const FILE = "model.safetensors";
-/** Retrieval layers, and the projections and the norm of the heads. */
-const RETRIEVAL = /^retrieval(?:\.|_attention\.)/;
 
 /** The header of a safetensors file: eight bytes with its length, then JSON. */
 async function readTensors(folder: string) {
@@ -33,11 +32,11 @@ async function readTensors(folder: string) {
 }
 
 const own = await readTensors(values.model);
-const other = await readTensors(values.retrieval);
+const other = await readTensors(values.from);
 if (!isDeepStrictEqual(own.header, other.header))
-  throw new Error(`expected tensors of the same sizes in ${values.model} and ${values.retrieval}`);
+  throw new Error(`expected tensors of the same sizes in ${values.model} and ${values.from}`);
 for (const [name, { data_offsets }] of Object.entries(own.header))
-  if (RETRIEVAL.test(name)) {
+  if (new RegExp(values.names).test(name)) {
     const [begin, end] = data_offsets;
     other.bytes.copy(own.bytes, own.start + begin, other.start + begin, other.start + end);
   }
