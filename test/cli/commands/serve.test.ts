@@ -90,7 +90,7 @@ test("ask reads one by one with --reader marginal", async () => {
   const { child, output, ended } = start("ask", "--top-k", "2", "--reader", "marginal");
   child.stdin.end(`${QUESTION}\n`);
   assert.is(await ended, 0);
-  assert.match(output.stdout, /\n {3}1\. Steam engine \(watt\/1\): score .*, posterior \d+ %/);
+  assert.match(output.stdout, /\n {3}1\. Steam engine \(watt\/1\): \d+ %\n/);
 });
 
 test("files and addresses that cannot be used", async () => {
