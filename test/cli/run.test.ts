@@ -318,6 +318,7 @@ test("answer prints JSON lines", async () => {
     "confidence",
     "abstained",
     "source",
+    "evidence",
     "passages",
   ]);
   assert.type(reply.answer, "string");
@@ -338,7 +339,7 @@ test("without --json the output is for people", async () => {
   const answer = await reatt("answer", ...ask, ...lion);
   assert.match(
     answer.stdout,
-    /^Where does the lion live\?\n\[.*\] \(confidence \d+ %\)\n {3}1\. .* attention/,
+    /^Where does the lion live\?\n\[.*\] \(confidence \d+ %\)\n {3}1\. .*: \d+ %\n/,
   );
   assert.match(answer.stdout, /\d ms\n/);
   const retrieve = await reatt("retrieve", ...ask, ...lion);

@@ -15,7 +15,7 @@ type Record = [id: string, title: string, text: string, metadata: object];
 
 const recordsOf = (passages: readonly Passage[]): Record[] =>
   passages.map(({ id, title, text, metadata = {} }) => {
-    const own = Object.entries(metadata).filter(([name]) => !/^_(source|lines)$/.test(name));
+    const own = Object.entries(metadata).filter(([name]) => !/^_(source|lines|blocks)$/.test(name));
     return [id.replace(/^[^#]*#/, ""), title, text, Object.fromEntries(own)];
   });
 
