@@ -452,10 +452,14 @@ function answerOf<P extends PassageInput>(
   const characters = found && charactersOf(found.passage, found.place);
   const text = (extractive || tokenizer.isUncased ? characters : undefined) ?? written;
   const isPrompt = !found && PROMPT_WORDS.test(text);
-  const saysNothing = written === "" || isPrompt || repeatsQuestion(question, text);
+  const isMark = LIST_MARK.test(text);
+  const saysNothing = written === "" || isPrompt || isMark || repeatsQuestion(question, text);
   const source = found && sourceOf(found.passage, found.place, linkOf);
   return { source, text: saysNothing ? "" : text, passages: evidence };
 }
+
+/** The number of an item or of a section: `1.`, `(b)`. */
+const LIST_MARK = /^\(?(?:\d{1,3}|[a-z])[.)]$/i;
 
 /** What the prompt of a passage says beside its title and text (text/prompts.ts). */
 const PROMPT_WORDS = /^(?:title|context|question|[:\s])*$/i;

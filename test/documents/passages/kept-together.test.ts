@@ -85,6 +85,16 @@ const block = fc.oneof(
   fc.record({ text: fc.constantFrom("--fast", "A term"), kind: fc.constant("term" as const) }),
   fc.record({ text: fc.integer({ min: 2, max: 150 }).map((count) => words(count)) }),
   fc.record({ text: fc.integer({ min: 2, max: 90 }).map((count) => words(count, ":")) }),
+  fc.record({ text: fc.constantFrom("Note", "Warning"), kind: fc.constant("note" as const) }),
+  fc.record({ text: fc.constant("Table 1"), kind: fc.constant("caption" as const) }),
+  fc.record({
+    text: fc.integer({ min: 2, max: 90 }).map((count) => `x = 1\n\n${words(count)}`),
+    kind: fc.constant("code" as const),
+  }),
+  fc.record({
+    text: fc.integer({ min: 1, max: 30 }).map((rows) => `a | b\n${"1 | 2\n".repeat(rows)}3 | 4`),
+    kind: fc.constant("table" as const),
+  }),
   fc.record({
     text: fc
       .array(
@@ -108,6 +118,12 @@ test("nothing is lost or doubled, limits hold, and nothing that announces ends a
         assert.is(plain(own.join("")), plain(given.map(({ text }) => text).join("")));
         for (const [i, passage] of passages.entries()) {
           assert.ok(passageIds(tokenizer, passage, Infinity).length <= maxPassageTokens);
+          const texts = passage.blocks.map(({ start, end }) => passage.text.slice(start, end));
+          assert.is(plain(texts.join("")), plain(passage.text));
+          for (const [at, { kind }] of passage.blocks.entries()) {
+            const ofKind = given.filter(({ kind: own = "paragraph" }) => own === kind);
+            assert.ok(ofKind.some(({ text }) => plain(text).includes(plain(texts[at]!))));
+          }
           // A term or a sentence that is longer than half of a passage can stand alone.
           const isLast = i === passages.length - 1;
           if (maxPassageTokens === 512 && !isLast)
