@@ -18,6 +18,9 @@ export function mark(text: string, bold: boolean): string {
   return bold ? `\x1b[1m${text}\x1b[22m` : `[${text}]`;
 }
 
+/** Blocks after the first that are less probable are not shown. */
+const LEAST_SHOWN = 0.05;
+
 export function formatHits(question: string, hits: readonly Hit[]): string {
   const lines = hits.map(
     ({ id, title, text, score }, index) =>
@@ -36,7 +39,8 @@ export function formatReply(
 ): string {
   const share = reader === "marginal" ? "posterior" : "attention";
   const answer = reply.answer === "" ? undefined : mark(plain(reply.answer), bold);
-  const blocks = reply.evidence.map(
+  const probable = reply.evidence.filter(({ score }, i) => i === 0 || score >= LEAST_SHOWN);
+  const blocks = probable.map(
     ({ id, title, text, score, span, ...place }, index) =>
       `${rank(index)} ${[heading(id, title), ...placeOf(place)].join(", ")}: ${percent(score)}\n` +
       blockText(text, span, bold),

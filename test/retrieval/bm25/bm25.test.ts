@@ -168,9 +168,9 @@ test("rejects parameters out of range", async () => {
 });
 
 /**
- * An independent implementation with other word boundaries and no possessives gives 75.4, 91.5,
- * 96.5 and 76.4, 92.1, 96.6. Word boundaries change a few of the 1,548 questions, hence the
- * tolerance of half a point.
+ * An independent implementation with other word boundaries, no possessives and no terms for what
+ * signs join gives 75.4, 91.5, 96.5 and 76.4, 92.1, 96.6. Word boundaries change a few of the 1,548
+ * questions, and expressions up to a point: `19th-century` is one more rare term.
  */
 testWithShared(
   "finds the paragraphs of SQuAD's questions as often as other implementations",
@@ -187,7 +187,7 @@ testWithShared(
     };
     const near = (actual: number[], expected: number[]) =>
       assert.ok(
-        actual.every((value, i) => Math.abs(value - expected[i]!) < 0.5),
+        actual.every((value, i) => Math.abs(value - expected[i]!) < 1),
         `${actual}`,
       );
     near(recall({ k1: 0.9, b: 0.4 }), [75.4, 91.5, 96.5]);
