@@ -60,13 +60,18 @@ interface Ranked {
 const best = (ranking: Ranked[]): Ranked[] =>
   ranking.sort((a, b) => b.score - a.score || a.ordinal - b.ordinal);
 
+/** The weight of rare terms in hybrid search. */
+const RARE = 0.5;
 const KEYS = await encodeVaried(PASSAGES);
 const NAIVE = new Map(
   QUESTIONS.map(({ text, vectors }) => {
     const dense = naiveSearch(vectors, KEYS, KEYS.length).map(
       ({ ordinal, score }) => [ordinal, score] as const,
     );
-    return [text, { dense: new Map(dense), lexical: naiveScores(ALIVE, text, 0.9, 0.4) }];
+    return [
+      text,
+      { dense: new Map(dense), lexical: naiveScores(ALIVE, text, 0.9, 0.4, ALIVE, RARE) },
+    ];
   }),
 );
 
