@@ -27,6 +27,7 @@ export interface Evidence extends PlaceOfPassage {
   readonly text: string;
   /** Where the block, or the part that is shown, is in the text of the passage. */
   readonly start: number;
+  /** The character after the last. */
   readonly end: number;
   /** What the block is: `paragraph`, `list`, `table`, `code` … */
   readonly kind: BlockKind;

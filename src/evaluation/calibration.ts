@@ -93,6 +93,7 @@ export function fitCalibration(outcomes: readonly AnswerOutcome[]): AnswerCalibr
 export interface BlockOutcome {
   /** `signals` of the block in `reply.evidence`. */
   readonly signals: BlockSignals;
+  /** Whether the block answers; false if the documents have no answer. */
   readonly correct: boolean;
 }
 
