@@ -27,7 +27,7 @@ const POSSESSIVE = /'s$/;
  * terms as a whole, too: their words alone are those of 2024-10-01 and count_max_retry.
  */
 const EXPRESSION =
-  /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}\p{N}]+(?:[-_./\\:@#+&~]{1,2}[\p{L}\p{M}\p{N}]+)+/gu;
+  /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}\p{N}]+(?:[-_./⁄\\:@#+&~]{1,2}[\p{L}\p{M}\p{N}]+)+/gu;
 const WHOLE_WORD = new RegExp(`^(?:${WORD.source})$`, "u");
 
 /** Lucene's `EnglishAnalyzer.ENGLISH_STOP_WORDS_SET`. */
@@ -91,7 +91,9 @@ function analysis(stemsOf: Stems, isEnglish: boolean): (text: string) => string[
 
 /** The expressions of a text that are not words themselves. */
 const expressionsIn = (form: string): string[] =>
-  (form.match(EXPRESSION) ?? []).filter((expression) => !WHOLE_WORD.test(expression)).map(folded);
+  (form.match(EXPRESSION) ?? [])
+    .filter((expression) => !WHOLE_WORD.test(expression))
+    .map((expression) => folded(expression.replaceAll("⁄", "/"))); // of ½
 
 /** Most terms are ASCII, which has no accents. */
 const folded = (term: string): string =>

@@ -75,6 +75,7 @@ test("letters, marks and numbers of any script", () => {
     "1",
     "2",
     "no5",
+    "1/2",
   ]);
   assert.equal(termsOf(" \t…—!?"), []);
   assert.equal(termsOf(""), []);
