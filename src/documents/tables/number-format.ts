@@ -65,7 +65,9 @@ function formatted(code: string, number: number): string {
 
 /** Letters of days, months, years or hours outside of quotes, colours and currencies. */
 const isDateFormat = (code: string): boolean =>
-  /[dmyh]/i.test(code.replace(/"[^"]*(?:"|$)|\[[^\]]*(?:\]|$)|\\.|_./g, "").replace(/general/i, ""));
+  /[dmyh]/i.test(
+    code.replace(/"[^"]*(?:"|$)|\[[^\]]*(?:\]|$)|\\.|_./g, "").replace(/general/i, ""),
+  );
 
 /** `2024-05-01`, `2024-05-01T09:30:00`, and `09:30:00` for a time of no day. */
 function dateText(days: number): string {

@@ -109,7 +109,10 @@ export function storeUse(suite: Test, name: string, server: StoreServer): void {
     assert.match(await prints("sync", docs, ...store), /1 added, 0 replaced, 0 deleted/);
     assert.match(await prints("sync", docs, ...store), /0 added, .* 1 unchanged/);
     rmSync(join(docs, "cat.txt"));
-    assert.match(await prints("sync", docs, "--delete", ...store), /0 added, 0 replaced, 1 deleted/);
+    assert.match(
+      await prints("sync", docs, "--delete", ...store),
+      /0 added, 0 replaced, 1 deleted/,
+    );
     rmSync(folder, { recursive: true });
   });
 
