@@ -2,6 +2,7 @@
 
 import { type LinkOf, linkOf as linkOfUrl } from "../text/link.ts";
 import type { PassageInput } from "../text/passage.ts";
+import { placeInWords } from "../text/place.ts";
 import { sentences } from "../text/sentences.ts";
 import type { Span } from "../text/span.ts";
 import type { FieldSpan } from "../text/tokens/prompts.ts";
@@ -21,6 +22,10 @@ export interface PlaceOfPassage {
   /** The address of the document: of its field `url`, or made with `linkBase`. */
   readonly link?: string | undefined;
 }
+
+/** The page or the lines in words; undefined without them. */
+export const pageOrLines = ({ page, lines }: Pick<PlaceOfPassage, "page" | "lines">) =>
+  placeInWords({ ...(page && { _page: page }), ...(lines && { _lines: lines }) });
 
 /** Where an answer stands. */
 export interface Source extends PlaceOfPassage {

@@ -2,10 +2,9 @@
 
 import type { Reply } from "../decoder/answers.ts";
 import type { Evidence } from "../decoder/evidence.ts";
-import { type PlaceOfPassage, placeOfPassage } from "../decoder/source.ts";
+import { type PlaceOfPassage, pageOrLines, placeOfPassage } from "../decoder/source.ts";
 import type { Resolved } from "../options/option.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
-import { placeInWords } from "../text/place.ts";
 import { answers, onlyReply } from "./answering.ts";
 import type { LoadedModel } from "./loaded-model.ts";
 import type { CONTEXT } from "./options.ts";
@@ -95,9 +94,9 @@ function inOrder(parts: readonly Part[]): Part[] {
 
 const written = (sources: readonly ContextSource[]): string =>
   sources
-    .map(({ number, title, document, page, lines, text }) => {
-      const place = placeInWords({ ...(page && { _page: page }), ...(lines && { _lines: lines }) });
-      const facts = [title || document, place].filter((one) => one).join(", ");
+    .map((source) => {
+      const { number, title, document, text } = source;
+      const facts = [title || document, pageOrLines(source)].filter((one) => one).join(", ");
       return `[${number}] ${facts}\n${text}`;
     })
     .join("\n\n");

@@ -73,9 +73,11 @@ const { scores: _, ...PASSAGE } = RETRIEVAL.shape.results.element.shape;
 const passages = z.array(z.object(PASSAGE));
 const collection = z.string().describe("What the documents are.");
 const FOUND = z.object({ collection, results: passages });
-const { id: __, tokenIds: ___, source: ____, passages: _____, ...REPLIED } = REPLY.shape;
-const { start: ______, end: _______, span: ________, ...BLOCK } = EVIDENCE.shape;
-const ANSWERED = z.object({ ...REPLIED, collection, evidence: z.array(z.object(BLOCK)) });
+const BLOCK = EVIDENCE.omit({ start: true, end: true, span: true });
+const ANSWERED = REPLY.omit({ id: true, tokenIds: true, source: true, passages: true }).extend({
+  collection,
+  evidence: z.array(BLOCK),
+});
 
 const topK = RETRIEVE_REQUEST.topK.unwrap().default(SEARCH_TOP_K);
 const SEARCH_INPUT = { ...inputOf(RETRIEVE_REQUEST, "search"), topK };

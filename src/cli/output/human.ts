@@ -4,8 +4,8 @@
  */
 
 import type { Evidence } from "../../decoder/evidence.ts";
+import { pageOrLines } from "../../decoder/source.ts";
 import type { AnswerOptions, Hit, Phrase, Reply } from "../../reatt.ts";
-import { placeInWords } from "../../text/place.ts";
 import { withoutTableRules } from "../../text/reading-form.ts";
 import type { Span } from "../../text/span.ts";
 import { plain } from "./plain.ts";
@@ -78,10 +78,8 @@ function sourceLines(source: Reply<Hit>["source"]): string[] {
   return places.length === 0 ? [] : [`source: ${plain([document, ...places].join(", "))}`];
 }
 
-function placeOf({ page, lines, link }: Pick<Evidence, "page" | "lines" | "link">): string[] {
-  const place = placeInWords({ ...(page && { _page: page }), ...(lines && { _lines: lines }) });
-  return [place, link].flatMap((one) => (one === undefined ? [] : plain(one)));
-}
+const placeOf = (source: Pick<Evidence, "page" | "lines" | "link">): string[] =>
+  [pageOrLines(source), source.link].flatMap((one) => (one === undefined ? [] : plain(one)));
 
 /** A block with its lines, indented, and the answer marked. */
 function blockText(text: string, span: Span | undefined, bold: boolean): string {
