@@ -10,10 +10,21 @@ import { type BlockKind, KINDS } from "./block-kinds.ts";
 import { barsIn, isFieldOfSeveral } from "./cells.ts";
 import type { PassageInput } from "./passage.ts";
 import type { Span } from "./span.ts";
+import { countWords } from "./units.ts";
 
 /** A part of the text of a passage: `text.slice(start, end)`. */
 export interface TextBlock extends Span {
   readonly kind: BlockKind;
+}
+
+/** Words of a question that the next block answers. */
+const MAX_QUESTION_WORDS = 30;
+
+/** Whether a text of a kind says what the next block is: a term, a question, a sentence with `:`. */
+export function announcesNext(text: string, kind: BlockKind): boolean {
+  const { hasLines, leads } = KINDS[kind];
+  if (leads || (kind !== "table" && /[:：]\s*$/u.test(text))) return true;
+  return !hasLines && /^[^.!?]*\?\s*$/u.test(text) && countWords(text) <= MAX_QUESTION_WORDS;
 }
 
 const FIELD = "_blocks";

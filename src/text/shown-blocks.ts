@@ -4,7 +4,7 @@
  */
 
 import { type BlockKind, KINDS } from "./block-kinds.ts";
-import { blocksOf, isItem, type TextBlock } from "./blocks.ts";
+import { announcesNext, blocksOf, isItem, type TextBlock } from "./blocks.ts";
 import type { PassageInput } from "./passage.ts";
 import type { Span } from "./span.ts";
 import { countWords, lineUnits, sentenceUnits } from "./units.ts";
@@ -30,7 +30,6 @@ export interface Excerpt {
 const MAX_WORDS = 100;
 /** Of a longer paragraph that announces the next block, only the last sentence goes with it. */
 const MAX_LEAD_WORDS = 25;
-const MAX_QUESTION_WORDS = 30;
 
 export function shownBlocks(passage: Pick<PassageInput, "text" | "metadata">): ShownBlock[] {
   const { text } = passage;
@@ -39,21 +38,15 @@ export function shownBlocks(passage: Pick<PassageInput, "text" | "metadata">): S
   let lead: number | undefined;
   for (const [i, block] of blocks.entries()) {
     const { kind, start: body, end } = block;
-    const leads = i + 1 < blocks.length && announces(text, block);
-    const isShort = countWords(text.slice(body, end)) <= MAX_LEAD_WORDS;
+    const own = text.slice(body, end);
+    const leads = i + 1 < blocks.length && announcesNext(own, kind);
+    const isShort = countWords(own) <= MAX_LEAD_WORDS;
     if (!leads || !isShort) shown.push({ kind, start: lead ?? body, body, end });
     if (!leads) lead = undefined;
     else if (!isShort) lead = lastSentence(text, block);
     else lead ??= body;
   }
   return shown;
-}
-
-/** Whether a block says what the next one is: a term, a sentence with a colon, a question. */
-function announces(text: string, { kind, start, end }: TextBlock): boolean {
-  const own = text.slice(start, end);
-  if (KINDS[kind].leads || /[:：]$/u.test(own)) return true;
-  return /^[^.!?]*\?$/u.test(own) && countWords(own) <= MAX_QUESTION_WORDS;
 }
 
 const lastSentence = (text: string, { start, end }: TextBlock): number =>

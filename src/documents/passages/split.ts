@@ -16,7 +16,7 @@
 
 import type { BlockKind } from "../../text/block-kinds.ts";
 import { KINDS } from "../../text/block-kinds.ts";
-import type { TextBlock } from "../../text/blocks.ts";
+import { announcesNext, type TextBlock } from "../../text/blocks.ts";
 import { passagePrompt } from "../../text/tokens/prompts.ts";
 import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import {
@@ -74,8 +74,6 @@ const TITLE_SHARE = 0.25;
 const REPEATED_SHARE = 0.5;
 /** The share of a passage that goes to the next one because it announces it. */
 const LEAD_SHARE = 0.5;
-/** Words of a question that the next block answers. */
-const MAX_QUESTION_WORDS = 30;
 const CHARACTERS_PER_TOKEN = 2;
 /** Passages that have too many tokens are split into parts that are this much smaller. */
 const MARGIN = 1.1;
@@ -190,12 +188,11 @@ function announcing(group: readonly Part[], limit: number): Part[] {
 /** A part, or its last sentence, if that announces what follows. */
 function announcement(part: Part): Part | undefined {
   const { block, start, end, words } = part;
-  const { hasLines, leads } = KINDS[block.kind ?? "paragraph"];
-  const text = block.text.slice(start, end);
-  if (leads) return part;
-  if (!hasLines && words <= MAX_QUESTION_WORDS && /^[^.!?]*\?\s*$/u.test(text)) return part;
-  if (block.kind === "table" || !/[:：]\s*$/u.test(text)) return undefined;
-  const sentence = hasLines ? undefined : [...unitsOf(part)].at(-1);
+  const { kind = "paragraph" } = block;
+  const text = block.text.slice(start, end).trimEnd();
+  if (!announcesNext(text, kind)) return undefined;
+  const isWhole = KINDS[kind].leads || KINDS[kind].hasLines || text.endsWith("?");
+  const sentence = isWhole ? undefined : [...unitsOf(part)].at(-1);
   return sentence && sentence.words < words ? sentence : part;
 }
 
