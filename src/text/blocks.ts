@@ -20,7 +20,7 @@ export interface TextBlock extends Span {
 /** Words of a question that the next block answers. */
 const MAX_QUESTION_WORDS = 30;
 
-/** Whether a text of a kind says what the next block is: a term, a question, a sentence with `:`. */
+/** Whether a text says what the next block is: a term, a question, a sentence with a colon. */
 export function announcesNext(text: string, kind: BlockKind): boolean {
   const { hasLines, leads } = KINDS[kind];
   if (leads || (kind !== "table" && /[:：]\s*$/u.test(text))) return true;
