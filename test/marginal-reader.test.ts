@@ -241,7 +241,10 @@ test("answer, batches and text as it is chosen; the signals of a calibration are
 test("minimumConfidence counts; a stored threshold does not", async () => {
   await using folder = await temporary();
   const copy = join(folder.path, "model");
-  await storeCalibration(MODEL, { calibration: calibrationOf(0, {}, 1) }, copy);
+  const { blockCalibration } = await readConfig(MODEL);
+  const blocks = blockCalibration && { ...blockCalibration, threshold: 1 };
+  const fitted = { calibration: calibrationOf(0, {}, 1), blockCalibration: blocks };
+  await storeCalibration(MODEL, fitted, copy);
   await using model = await ReAtt.load(copy);
   const [question] = QUESTIONS as [string];
   assert.is((await model.read(question, PASSAGES)).abstained, true);

@@ -225,8 +225,13 @@ test("answer equals retrieve followed by read, with the options of both", async 
   const copy = join(folder.path, "model");
   await cp("models/reatt-mini", copy, { recursive: true });
   // read has no scores, and no next passage
-  const { relevanceWeight: _, calibration: __, ...config } = await readConfig(copy);
-  await writeConfig(copy, { ...config, readTopK: 1 });
+  const config = await readConfig(copy);
+  const scored = {
+    relevanceWeight: undefined,
+    calibration: undefined,
+    blockCalibration: undefined,
+  };
+  await writeConfig(copy, { ...config, ...scored, readTopK: 1 });
   await using model = await ReAtt.load(copy);
   await using index = await model.index(ARTICLES, {
     directory: join(folder.path, "index"),
@@ -299,10 +304,13 @@ test("confidence is that of the stored calibration, and its threshold is the def
   const copy = join(folder.path, "model");
   const weights = { likelihood: 0.3, margin: 2, attention: 1, length: -0.7, quoted: 0.4 };
   const calibration = calibrationOf(-0.5, weights, 0.999);
-  await storeCalibration("models/reatt-mini", { calibration }, copy);
+  const stored = await readConfig("models/reatt-mini");
+  const blockCalibration = { ...stored.blockCalibration!, threshold: 1 };
+  await storeCalibration("models/reatt-mini", { calibration, blockCalibration }, copy);
   await using model = await ReAtt.load(copy);
   const uncalibrated = await copyModel(join(folder.path, "uncalibrated"));
-  await uncalibrated.configure({ calibration: undefined, scoreCalibration: undefined });
+  const none = { calibration: undefined, scoreCalibration: undefined, blockCalibration: undefined };
+  await uncalibrated.configure(none);
   await using plain = await ReAtt.load(uncalibrated.copy);
   assert.is(model.fingerprint, plain.fingerprint);
   const [question] = QUESTIONS as [string];
@@ -501,6 +509,21 @@ test("answer honours each option", async () => {
   assert.is((await answer({ filter: new Set(["nowhere"]) })).abstained, true);
   const signal = AbortSignal.abort(new Error("stopped"));
   await rejects(answer({ signal }), /stopped/);
+});
+
+test("an abstention has no text, also where blocks alone have a threshold", async () => {
+  await using folder = await temporary();
+  const { copy, configure } = await copyModel(folder.path);
+  const { blockCalibration } = await readConfig(copy);
+  await configure({
+    calibration: undefined,
+    blockCalibration: { ...blockCalibration!, threshold: 1 },
+  });
+  await using model = await ReAtt.load(copy);
+  let text = "";
+  const onText = (piece: string) => (text += piece);
+  const reply = await model.read(QUESTIONS[0]!, PASSAGES, { onText });
+  assert.equal([reply.abstained, reply.answer, reply.evidence, text], [true, "", [], ""]);
 });
 
 test("read takes passages of the caller and keeps their properties", async () => {

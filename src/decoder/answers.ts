@@ -187,7 +187,8 @@ export async function answerFromPassages<P extends PassageInput>(
     relevances: relevancesOf(model.config, windows[i]!.windows),
   }));
   // Below a threshold there is no answer, which is known at its end.
-  const streams = options.onText && thresholdOf(model, options) === 0;
+  const least = thresholdsOf(model, options);
+  const streams = options.onText && least.answer === 0 && !least.block;
   const readings = await read(model, inputs, {
     ...readingOptions(model, options),
     onToken: streams ? streamText(model.tokenizer, inputs, options.onText!) : undefined,
@@ -366,20 +367,27 @@ function fusionReply<P extends PassageInput>(
   signals: AnswerSignals,
   options: ResolvedReadOptions,
 ): UntimedReply<P> {
-  const { calibration, blockCalibration } = model.config;
+  const { calibration } = model.config;
   const confidence = calibration
     ? calibratedConfidence(calibration, signals)
     : Math.exp(mean(logProbabilities));
-  const least = thresholdOf(model, options);
-  const leastOfBlocks = options.minimumConfidence ?? blockCalibration?.threshold ?? 0;
-  const threshold = blockCalibration && leastOfBlocks;
-  return toReply({ tokenIds, confidence, signals }, written, least, threshold);
+  return toReply({ tokenIds, confidence, signals }, written, thresholdsOf(model, options));
 }
 
-const thresholdOf = (
-  { config: { calibration } }: AnsweringModel,
-  { minimumConfidence = calibration?.threshold ?? 0 }: ResolvedReadOptions,
-): number => minimumConfidence;
+/** The least probabilities that are shown. */
+interface Thresholds {
+  readonly answer: number;
+  /** Undefined if blocks have no probability: they then stay with the answer. */
+  readonly block?: number | undefined;
+}
+
+const thresholdsOf = (
+  { config: { calibration, blockCalibration } }: AnsweringModel,
+  { minimumConfidence }: ResolvedReadOptions,
+): Thresholds => ({
+  answer: minimumConfidence ?? calibration?.threshold ?? 0,
+  block: blockCalibration && (minimumConfidence ?? blockCalibration.threshold ?? 0),
+});
 
 /** A calibration and its threshold were fitted to the reader `fusion`: they do not count here. */
 function marginalReply<P extends PassageInput>(
@@ -387,7 +395,8 @@ function marginalReply<P extends PassageInput>(
   written: Answered<P>,
   { minimumConfidence = 0 }: ResolvedReadOptions,
 ): UntimedReply<P> {
-  return toReply({ tokenIds, confidence: Math.exp(logProbability) }, written, minimumConfidence);
+  const confidence = Math.exp(logProbability);
+  return toReply({ tokenIds, confidence }, written, { answer: minimumConfidence });
 }
 
 /** An answer and the passages that it comes from. */
@@ -506,34 +515,22 @@ function quotedFrom<P extends PassageInput>(
   return { passage, place: { field: "text", span: passage.span! } };
 }
 
-/**
- * Leaves out what is not probable enough.
- *
- * @param leastOfBlocks undefined if blocks have no probability: they then stay with the answer
- */
+/** Leaves out what is not probable enough. */
 function toReply<P extends PassageInput>(
   shared: Pick<Reply<P>, "tokenIds" | "confidence" | "signals">,
   { text, passages, source, evidence }: Answered<P>,
-  least: number,
-  leastOfBlocks?: number,
+  least: Thresholds,
 ): UntimedReply<P> {
   const confidence = text === "" ? 0 : shared.confidence;
-  const isProbable = text !== "" && confidence >= least;
+  const isProbable = text !== "" && confidence >= least.answer;
   const hasEvidence =
-    leastOfBlocks === undefined ? isProbable : (evidence[0]?.score ?? 0) >= leastOfBlocks;
-  const abstained = !hasEvidence;
+    least.block === undefined ? isProbable : (evidence[0]?.score ?? 0) >= least.block;
+  const reply = { ...shared, confidence, abstained: !hasEvidence };
   const shown = hasEvidence ? evidence : [];
-  if (isProbable && !abstained)
-    return {
-      ...shared,
-      answer: text,
-      abstained,
-      ...(source && { source }),
-      evidence: shown,
-      passages,
-    };
+  if (isProbable && hasEvidence)
+    return { ...reply, answer: text, ...(source && { source }), evidence: shown, passages };
   return {
-    ...{ ...shared, confidence, answer: "", abstained },
+    ...{ ...reply, answer: "" },
     evidence: shown.map(({ span: _, ...block }) => block),
     passages: passages.map((passage) => ({ ...passage, span: undefined })),
   };
