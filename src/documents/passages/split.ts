@@ -14,8 +14,7 @@
  * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 4.1.
  */
 
-import type { BlockKind } from "../../text/block-kinds.ts";
-import { KINDS } from "../../text/block-kinds.ts";
+import { type BlockKind, KINDS } from "../../text/block-kinds.ts";
 import { announcesNext, type TextBlock } from "../../text/blocks.ts";
 import { passagePrompt } from "../../text/tokens/prompts.ts";
 import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
