@@ -200,7 +200,12 @@ export async function answerFromPassages<P extends PassageInput>(
     const signals = answerSignals(question.text, readings[i]!, written.passages, match);
     const about = { ...signals, question: question.text, emptiness: readings[i]!.emptiness };
     const { blockCalibration } = model.config;
-    const read = weightedPassages(inputs[i]!, readings[i]!.tokenAttention, written.passages);
+    const read = weightedPassages(
+      model.tokenizer,
+      inputs[i]!,
+      readings[i]!.tokenAttention,
+      written.passages,
+    );
     const evidence = evidenceOf(read, about, blockCalibration, options.linkOf);
     const reply = fusionReply(model, readings[i]!, { ...written, evidence }, signals, options);
     if (!streams && reply.answer !== "") options.onText?.(reply.answer, i);
@@ -267,7 +272,7 @@ async function readEach<P extends PassageInput>(
     const attention = inputs[i]!.passages.map(({ length }) => new Float32Array(length));
     for (const { passage, first, end } of reading.places)
       attention[passage]!.fill(reading.posteriors[passage]! / (end - first), first, end);
-    const read = weightedPassages(inputs[i]!, attention, written.passages);
+    const read = weightedPassages(model.tokenizer, inputs[i]!, attention, written.passages);
     const evidence = evidenceOf(read, undefined, undefined, options.linkOf);
     const reply = marginalReply(reading, { ...written, evidence }, options);
     if (reply.answer !== "") options.onText?.(reply.answer, i);
@@ -411,16 +416,17 @@ interface Answered<P extends PassageInput> extends Written<P> {
   readonly evidence: readonly Evidence[];
 }
 
-/** The passages that were read, with the attention on each token of their texts. */
+/** The passages that were read, with the attention on each token of their texts that is known. */
 function weightedPassages(
-  { windows, quotable }: PlacedInput,
+  { unknownId }: Tokenizer,
+  { windows, quotable, passages: ids }: PlacedInput,
   attention: readonly Float32Array[],
   passages: readonly ReadPassage<PassageInput>[],
 ): WeightedPassage[] {
   const tokens = passages.map((): WeightedToken[] => []);
   for (const [i, { owner, start: offset }] of windows.entries())
     for (const [position, place] of quotable[i]!.entries())
-      if (place?.field === "text" && owner < passages.length) {
+      if (place?.field === "text" && owner < passages.length && ids[i]![position] !== unknownId) {
         const { start, end } = place.span;
         const weight = attention[i]![position]!;
         tokens[owner]!.push({ start: offset + start, end: offset + end, weight });
@@ -523,8 +529,8 @@ function toReply<P extends PassageInput>(
 ): UntimedReply<P> {
   const confidence = text === "" ? 0 : shared.confidence;
   const isProbable = text !== "" && confidence >= least.answer;
-  const hasEvidence =
-    least.block === undefined ? isProbable : (evidence[0]?.score ?? 0) >= least.block;
+  const [best] = evidence;
+  const hasEvidence = best && least.block !== undefined ? best.score >= least.block : isProbable;
   const reply = { ...shared, confidence, abstained: !hasEvidence };
   const shown = hasEvidence ? evidence : [];
   if (isProbable && hasEvidence)

@@ -45,7 +45,7 @@ export interface Evidence extends PlaceOfPassage {
 /** A passage that was read. */
 export interface WeightedPassage {
   readonly passage: PassageInput;
-  /** The attention on each of its tokens that stands in its text. */
+  /** The attention on each token of its text that was read and that the model knows. */
   readonly tokens: readonly WeightedToken[];
   /** Where it has the answer. */
   readonly span?: Span | undefined;
@@ -100,11 +100,15 @@ export function evidenceOf(
 function candidatesOf(read: WeightedPassage): Candidate[] {
   const { passage, tokens } = read;
   const weightOf = weightsIn(passage.text, tokens);
-  return shownBlocks(passage).map((block) => ({
-    ...{ read, block },
-    attention: weightOf({ start: block.body, end: block.end }),
-    excerpt: excerptOf(passage.text, block, weightOf),
-  }));
+  const isRead = ({ body, end }: ShownBlock): boolean =>
+    tokens.some(({ start }) => start >= body && start < end);
+  return shownBlocks(passage)
+    .filter(isRead)
+    .map((block) => ({
+      ...{ read, block },
+      attention: weightOf({ start: block.body, end: block.end }),
+      excerpt: excerptOf(passage.text, block, weightOf),
+    }));
 }
 
 /** Gives the sum of the weights of the tokens that begin in a span. */
