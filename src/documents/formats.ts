@@ -30,6 +30,7 @@ export const FORMATS: readonly Format[] = [
   format("ipynb", () => import("./readers/notebook.ts")),
   format("rst", () => import("./readers/rst.ts")),
   format("eml", () => import("./readers/eml.ts")),
+  format("conf cnf cfg ini toml yaml yml properties", () => import("./readers/settings.ts")),
   SOURCE_CODE,
 ];
 

@@ -107,7 +107,26 @@ export const CASES: Readonly<Record<string, FormatCase>> = {
   "notes.txt": {
     sample: "The committee meets on Monday.\n\nIt was late. Nobody came – “why?”\n",
     texts: ["The committee meets on Monday.\n\nIt was late. Nobody came – “why?”"],
-    hostile: repeating("a. ", "- ", ".", "\t", "中", "(", "e.g. ", "a   b", "a\n\n"),
+    hostile: repeating(
+      "a. ",
+      "- ",
+      ".",
+      "\t",
+      "中",
+      "(",
+      "e.g. ",
+      "a   b",
+      "a\n\n",
+      "Aa\n===\n",
+      "A\n b\n",
+      "1. a\n\n",
+      "- a\nb\n",
+    ),
+  },
+  "jail.ini": {
+    sample: "; Times are in seconds.\n\n[sshd]\nmaxretry = 5\n",
+    texts: ["Times are in seconds.", "maxretry = 5"],
+    hostile: repeating("#", "[a]\n", "# a\n", "a = b\n", "# A\n\n", "a: ", "[", " "),
   },
   "guide.md": MARKDOWN,
   "guide.mdx": {

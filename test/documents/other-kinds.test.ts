@@ -141,6 +141,97 @@ test("plain text: conversations are divided between lines", async () => {
   }
 });
 
+/** Title and text of each passage. */
+const titled = async (name: string, contents: string): Promise<string[]> => {
+  const { passages } = await readOne(name, contents);
+  return passages.map(({ title, text }) => `${title}: ${text}`);
+};
+
+test("plain text: a manual page has sections, and each option its definition", async () => {
+  const page = `NAME
+       mend - repair a file
+
+OPTIONS
+   General
+       -f, --force
+              Repair the file, even if it is whole. This is needed where an‐
+              other program has written the file.
+
+       -q     Say nothing.
+`;
+  assert.equal(await titled("mend.txt", page), [
+    "mend > NAME: mend - repair a file",
+    "mend > OPTIONS > General: -f, --force\n\nRepair the file, even if it is whole. This is " +
+      "needed where another program has written the file.\n\n-q     Say nothing.",
+  ]);
+});
+
+test("plain text: numbered sections are headings, a numbered list is none", async () => {
+  const text = `2. Time
+
+2.1. Which clocks are
+     used?
+
+You need three things
+
+  o a clock in your computer
+
+  o a driver, which the system loads when the
+    clock is asked
+
+1. Stop the clock
+
+2. Start the clock
+`;
+  assert.equal(await titled("faq.txt", text), [
+    "faq > 2. Time > 2.1. Which clocks are used?: You need three things\n\n" +
+      "o a clock in your computer\no a driver, which the system loads when the clock is asked\n" +
+      "1. Stop the clock\n2. Start the clock",
+  ]);
+});
+
+test("plain text: an item of several lines is one, and no passage begins inside of it", async () => {
+  const item = "* The distance is limited by the directive, which has a value\n  (3 seconds)\n";
+  const { passages } = await readOne("news.txt", item.repeat(40));
+  assert.ok(passages.length > 2);
+  for (const { text, metadata } of passages) {
+    for (const line of text.split("\n")) assert.match(line, /^\* .*\(3 seconds\)$/);
+    const [first, last] = String(metadata!._lines).split("-").map(Number);
+    assert.is((last! - first! + 1) / 2, text.split("\n").length);
+  }
+});
+
+test("plain text: lines of code keep their breaks", async () => {
+  const code =
+    'export PATH="$HOME/a/long/folder/of/programs:$PATH";\nmake install --prefix=/usr/lib;';
+  const { passages } = await readOne(
+    "a.txt",
+    `First set the path of the programs, and\ninstall:\n\n${code}`,
+  );
+  assert.ok(passages[0]!.text.endsWith(code));
+});
+
+test("settings: comments are text, settings keep their lines, sections are headings", async () => {
+  const file = `# Times are in seconds. A host that failed more often than this
+# number of times is banned.
+
+[sshd]
+# how often
+maxretry = 5
+
+#######################
+### FURTHER SETTINGS
+; enabled = true
+`;
+  assert.equal(await titled("jail.conf", file), [
+    "jail: Times are in seconds. A host that failed more often than this number of times is banned.",
+    "jail > sshd: # how often\nmaxretry = 5",
+    "jail > sshd > FURTHER SETTINGS: ; enabled = true",
+  ]);
+  const yaml = "# Who may log in.\nusers:\n  - name: Orla\n";
+  assert.equal(await titled("login.yaml", yaml), [`login: ${yaml.trimEnd()}`]);
+});
+
 test("plain text: dots of a table of contents are left out, those of prices are not", async () => {
   const contents = "1 Fees ........ 3\n2 Piers . . . . 12\n3 Boats ....... 12\n";
   const prices = "Tea ........ 5\nCoffee ..... 4\nMilk ....... 6\n";
@@ -263,6 +354,18 @@ test("restructuredtext: titles of one and two letters", async () => {
       ["b > A", "One."],
       ["b > BB", "Two."],
     ],
+  );
+});
+
+test("restructuredtext: what Sphinx takes from code keeps the text that stands below it", async () => {
+  const { passages } = await readOne(
+    "a.rst",
+    ".. module:: caches\n\n.. autoclass:: Random(size)\n   :members:\n\n   It discards items by chance.\n\n" +
+      ".. autoclass:: Plain\n\n.. option:: -x\n\n   Ends.\n",
+  );
+  assert.equal(
+    passages.map(({ text }) => text),
+    ["Random(size): It discards items by chance.\n\nPlain\n\n-x: Ends."],
   );
 });
 

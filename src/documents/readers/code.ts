@@ -7,7 +7,7 @@ import { basename } from "node:path";
 import type { SourceFile } from "../file/source-file.ts";
 import type { Block, Document } from "../tree/document.ts";
 import { consecutiveLines } from "../tree/outline.ts";
-import { numberedLines } from "./text.ts";
+import { numberedLines } from "../tree/plain-text.ts";
 
 /** Key words of a definition in the usual languages, and its name. */
 const DEFINITION =

@@ -13,8 +13,8 @@ import { LeftOut } from "../file/left-out.ts";
 import type { SourceFile } from "../file/source-file.ts";
 import type { Block, Document } from "../tree/document.ts";
 import { Outline } from "../tree/outline.ts";
+import { paragraphs } from "../tree/plain-text.ts";
 import { addHtml } from "./html.ts";
-import { paragraphs } from "./text.ts";
 
 /** A text that has less than this share of the words of the HTML is a placeholder. */
 const MIN_SHARE = 0.5;

@@ -11,10 +11,10 @@ import type { SourceFile } from "../file/source-file.ts";
 import type { Document, Place } from "../tree/document.ts";
 import type { LineAt } from "../tree/markup.ts";
 import { Outline } from "../tree/outline.ts";
+import { numberedLines } from "../tree/plain-text.ts";
 import { addHtml } from "./html.ts";
 import { createMarkdown, createMdx } from "./markdown/dialect.ts";
 import { frontMatter } from "./markdown/front-matter.ts";
-import { numberedLines } from "./text.ts";
 
 /** A chapter has 100 kB. Longer texts are parsed in parts, between which signals are handled. */
 const PART_LENGTH = 500_000; // characters

@@ -34,7 +34,10 @@ const FIELD = /^:([^:\s][^:]{0,100}):(?:\s(.*))?$/;
 const CODE =
   /^(?:code|code-block|sourcecode|parsed-literal|literalinclude|prompt|doctest|testcode)$/;
 const LEFT_OUT =
-  /^(?:toctree|contents|sectnum|include|raw|index|meta|highlight|default-role|role|title|currentmodule|module|automodule|auto\w{1,30}|target-notes|header|footer|tabularcolumns)$/;
+  /^(?:toctree|contents|sectnum|include|raw|index|meta|highlight|default-role|role|title|currentmodule|module|target-notes|header|footer|tabularcolumns)$/;
+/** What Sphinx describes: its text is below its signature, or with `auto` also in the code. */
+const OBJECT =
+  /^(?:auto\w{1,30}|(?:class|static)?method|class|function|attribute|property|data|exception|decorator|option|cmdoption|envvar|confval|setting|describe|object|macro|type|struct|enum|enumerator|member|var)$/;
 /** What Sphinx writes before a version. */
 const VERSIONS = new Map([
   ["versionadded", "Added in version"],
@@ -297,7 +300,11 @@ class RstParser {
     } else if (name === "csv-table") this.#csvTable(argument, options, content, nodes);
     else if (name === "list-table") this.#listTable(argument, options, content, level, nodes);
     else if (labelOf(name) !== "") this.#labelled(name, argument, content, level, nodes);
-    else {
+    else if (OBJECT.test(name) && content.lines.length > 0) {
+      const signature = element("dt", this.#inline(argument, line), {}, line);
+      const body = element("dd", this.#blocks(content, level + 1), {}, content.first);
+      nodes.push(element("dl", [signature, body], {}, line));
+    } else {
       const shown = WITHOUT_ARGUMENT.test(name) ? "" : argument;
       if (shown !== "") nodes.push(element("p", this.#inline(shown, line), {}, line));
       append(nodes, this.#blocks(content, level + 1));

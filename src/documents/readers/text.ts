@@ -1,107 +1,106 @@
 /**
- * Plain text: paragraphs between blank lines, below headings that are underlined. Lists, tables and
- * conversations keep their lines.
+ * Plain text: blocks below headings. A heading is underlined, has the number of a section, or is
+ * one of a manual page: in capitals, or above lines that are indented further.
  */
 
 import type { SourceFile } from "../file/source-file.ts";
-import { isContents } from "../tree/contents.ts";
 import type { Block, Document } from "../tree/document.ts";
-import { consecutiveLines, Outline } from "../tree/outline.ts";
+import { Outline } from "../tree/outline.ts";
+import { blocksOfChunk, type Chunk, chunksOf, indentOf, joinedLists } from "../tree/plain-text.ts";
 
-/** `- item`, `3. item`, `b) item`, `* item` */
-const ITEM = /^[ \t]{0,20}(?:[-*•·–+]|\(?(?:\d{1,4}|[a-z])[.)])[ \t]/i;
-/** Columns are separated by tabs, bars or three spaces. */
-const COLUMNS = /\S(?:\t+| {3,}| \| )\S/;
-/** What somebody says at a time: `[09:00] Orla:`, `12/05/2024, 10:15 - Orla:`, `00:01:02 Orla`. */
-const TIMED = /^[[(<]?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}[,T]?\s?)?\d{1,2}:\d{2}(?::\d{2})?\b/;
-/** `Orla Finn: `, of which a conversation has several lines. */
-const SPEAKER = /^(\p{Lu}[\p{L}.'’-]{0,30}(?: [\p{L}.'’-]{1,30}){0,3}):\s+\S/u;
 const MAX_HEADING_LENGTH = 100; // characters
+/** `3. Overview`, `2.7. How can I …`, `4.2 Names`, `A.1. Notes` */
+const NUMBERED = /^ {0,3}((?:\d{1,3}|[A-Z](?=\.\d))(?:\.\d{1,3}){0,5})\.?\s+(?=\p{L}|["'“(])/u;
+/** The headings of manual pages and of texts without other marks. */
+const CAPITALS = /^(?=.*\p{Lu}{2})[\p{Lu}\p{N} ,&/()'-]{2,60}$/u;
+/** Two or three spaces before a heading of a manual page whose text is indented by seven. */
+const INNER = /^ {2,4}(?=\S)/;
+const TEXT_OF_MANUAL = 6;
+
+interface Heading {
+  readonly level: number;
+  readonly text: string;
+  /** Lines of the chunk. */
+  readonly lines: number;
+}
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const outline = new Outline();
-  for (const { text, headings: _, ...details } of paragraphs(await file.text())) {
-    const heading = headingOf(text);
-    if (!heading) {
-      outline.text(text, details);
-      continue;
+  const chunks = [...chunksOf(await file.text())];
+  let open: Block[] = [];
+  const close = (): void => {
+    for (const { text, headings: _, ...details } of joinedLists(open)) outline.text(text, details);
+    open = [];
+  };
+  for (const [i, chunk] of chunks.entries()) {
+    const { lines, first } = chunk;
+    let at = 0;
+    for (;;) {
+      const heading = headingOf(lines, at, chunks[i + 1]);
+      if (!heading) break;
+      close();
+      outline.heading(heading.level, heading.text, { lines: [[0, first + at]] });
+      at += heading.lines;
     }
-    const [first] = details.lines ?? [];
-    outline.heading(heading.level, heading.text, first ? { lines: [first] } : {});
-    const rest = text.slice(heading.length);
-    if (rest.trim() !== "") outline.text(rest, belowHeading(rest, (first?.[1] ?? 1) + 2));
+    if (at < lines.length)
+      open.push(...blocksOfChunk({ lines: lines.slice(at), first: first + at }));
   }
+  close();
   yield { title: "", blocks: outline.allBlocks() };
 }
 
-const belowHeading = (text: string, first: number): Pick<Block, "kind" | "lines"> => {
-  const kind = kindOf(text.split("\n"));
-  return { ...(kind && { kind }), lines: [...consecutiveLines(text, first)] };
-};
-
-/** A first line that the second one underlines. `length` is that of both. */
-function headingOf(text: string): { level: number; text: string; length: number } | undefined {
-  const [, title = "", line = ""] = /^([^\n]*)\n(={3,}|-{3,}|~{3,})[ \t]*(?=\n|$)/.exec(text) ?? [];
-  if (line === "" || title.length > MAX_HEADING_LENGTH || COLUMNS.test(title)) return undefined;
-  if (!/\p{L}/u.test(title) || Math.abs(title.trim().length - line.length) > 3) return undefined;
-  const end = text.indexOf("\n", title.length + 1);
-  const length = end === -1 ? text.length : end + 1;
-  return { level: line.startsWith("=") ? 1 : 2, text: title, length };
+/** The heading on line `at` of a chunk. */
+function headingOf(
+  lines: readonly string[],
+  at: number,
+  next: Chunk | undefined,
+): Heading | undefined {
+  const [line, below = ""] = [lines[at], lines[at + 1]];
+  if (line === undefined) return undefined;
+  return (
+    underlined(line, below) ??
+    capitals(lines, at) ??
+    inner(line, below) ??
+    (at === 0 ? numbered(lines, next) : undefined)
+  );
 }
 
-/** @param first the line of the file that the text begins on */
-export function* paragraphs(text: string, first = 1): Generator<Block> {
-  let lines: string[] = [];
-  let start = first;
-  for (const { line, number } of numberedLines(text, first)) {
-    if (line.trim() !== "") {
-      if (lines.length === 0) start = number;
-      lines.push(line);
-    } else if (lines.length > 0) {
-      yield* block(lines, start);
-      lines = [];
-    }
-  }
-  if (lines.length > 0) yield* block(lines, start);
+/** A first line that the second one underlines. */
+function underlined(title: string, line: string): Heading | undefined {
+  if (!/^(?:={3,}|-{3,}|~{3,})[ \t]*$/.test(line) || !isShort(title)) return undefined;
+  if (!/\p{L}/u.test(title) || Math.abs(title.trim().length - line.trim().length) > 3)
+    return undefined;
+  return { level: line.startsWith("=") ? 1 : 2, text: title.trim(), lines: 2 };
 }
 
-function* block(lines: readonly string[], first: number): Generator<Block> {
-  if (isContents(lines)) return;
-  const text = lines.join("\n");
-  const kind = kindOf(lines);
-  yield {
-    text,
-    ...(kind && { kind }),
-    headings: [],
-    lines: [...consecutiveLines(text, first)],
-  };
+const isShort = (title: string): boolean =>
+  title.length <= MAX_HEADING_LENGTH && !/\S(?:\t+| {3,}| \| )\S/.test(title);
+
+/** `CONFIGURATION FILE DIRECTIVES` alone, or above text that is indented. */
+function capitals(lines: readonly string[], at: number): Heading | undefined {
+  const line = lines[at]!;
+  const text = line.trim();
+  if (indentOf(line) > 0 || !CAPITALS.test(text)) return undefined;
+  for (let i = at + 1; i < lines.length; i++) if (indentOf(lines[i]!) === 0) return undefined;
+  return { level: 1, text, lines: 1 };
 }
 
-/** Most lines of a list begin with a mark or a speaker, those of a table have columns. */
-function kindOf(lines: readonly string[]): "list" | "table" | undefined {
-  if (lines.length < 2) return undefined;
-  const count = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length;
-  if (count(ITEM) > 0.5 * lines.length || isConversation(lines)) return "list";
-  return count(COLUMNS) > 0.7 * lines.length ? "table" : undefined;
+/** A line that is indented a little, above lines that are indented as the text of a manual page. */
+function inner(line: string, below: string): Heading | undefined {
+  const text = line.trim();
+  const isAbove = indentOf(below) > TEXT_OF_MANUAL && below.trim() !== "";
+  if (!isAbove || !INNER.test(line) || !isShort(text) || /^\W/.test(text)) return undefined;
+  return { level: 2, text, lines: 1 };
 }
 
-/** Half of the lines begin with a time, or with the names of people of whom one speaks twice. */
-function isConversation(lines: readonly string[]): boolean {
-  if (lines.filter((line) => TIMED.test(line)).length >= 0.5 * lines.length) return true;
-  const speakers = lines.flatMap((line) => SPEAKER.exec(line)?.[1] ?? []);
-  return speakers.length >= 0.5 * lines.length && new Set(speakers).size < speakers.length;
-}
-
-/** The lines of a text, without their line breaks. */
-export function* numberedLines(
-  text: string,
-  first = 1,
-): Generator<{ line: string; number: number }> {
-  let number = first;
-  for (let start = 0; start <= text.length; number++) {
-    const end = text.indexOf("\n", start);
-    yield { line: text.slice(start, end === -1 ? text.length : end), number };
-    if (end === -1) return;
-    start = end + 1;
-  }
+/** A numbered line alone, if the next one does not count on: that is a list. */
+function numbered(lines: readonly string[], next: Chunk | undefined): Heading | undefined {
+  const [, number] = NUMBERED.exec(lines[0]!) ?? [];
+  if (number === undefined || lines.length > 2 || !next) return undefined;
+  const text = lines.map((line) => line.trim()).join(" ");
+  if (!isShort(text) || /[.:;,]$/.test(text)) return undefined;
+  const depth = number.split(".").length;
+  const [, after] = NUMBERED.exec(next.lines[0]!) ?? [];
+  const isItem = depth === 1 && after?.split(".").length === 1;
+  return isItem ? undefined : { level: depth, text, lines: lines.length };
 }
