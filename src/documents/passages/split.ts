@@ -86,7 +86,8 @@ export function* splitDocument(
   for (const { headings, group } of sections(all)) {
     const path = pathOf([isTitle ? given : "", ...headings]);
     const section = new Section(path.join(" > "), headings, options);
-    for (const parts of packed(group, options.passageWords - options.overlapWords))
+    const limit = options.passageWords - options.overlapWords;
+    for (const parts of packed(withDefinitions(group, limit), limit))
       yield* section.passages(parts);
   }
 }
@@ -136,22 +137,47 @@ function hasWordsOf(text: string, other: string): boolean {
   return [...wordSet(other)].every((word) => words.has(word));
 }
 
+/** A block, and the words of a term with all that defines it; of another block, its own. */
+type Sized = readonly [block: Block, words: number, withDefinition: number];
+
+/** Looks ahead as far as a definition fits into a passage. */
+function* withDefinitions(blocks: Iterable<Block>, limit: number): Generator<Sized, void> {
+  let open: (readonly [block: Block, words: number])[] = [];
+  let words = 0;
+  const close = function* (): Generator<Sized, void> {
+    for (const [i, [block, own]] of open.entries()) yield [block, own, i === 0 ? words : own];
+    open = [];
+    words = 0;
+  };
+  for (const block of blocks) {
+    const own = countWords(block.text);
+    const last = open.at(-1)?.[0];
+    const goesOn = last?.kind === "term" || (last !== undefined && block.term !== undefined);
+    if (!goesOn || words > limit) yield* close();
+    open.push([block, own]);
+    words += own;
+    if (open.length === 1 && block.kind !== "term") yield* close();
+  }
+  yield* close();
+}
+
 /**
- * Groups of parts with at most `limit` words each, in order. What announces the next part, and no
+ * Groups of parts with at most `limit` words each, in order. A definition that fits is not divided. What announces the next part, and no
  * more than half of the limit, goes with it.
  */
-function* packed(blocks: Iterable<Block>, limit: number): Generator<Part[], void> {
+function* packed(blocks: Iterable<Sized>, limit: number): Generator<Part[], void> {
   let group: Part[] = [];
   let words = 0;
-  for (const block of blocks) {
-    const total = countWords(block.text);
+  for (const [block, total, withDefinition] of blocks) {
     if (total === 0) continue;
+    const breaks = withDefinition > total && withDefinition <= limit;
     const isLong = total > limit;
     const target = total / Math.ceil(total / limit); // parts of equal size, not a last short one
     const lead = announcing(group, limit);
     let isInside = false;
     for (const part of isLong ? partsOf(block, lead, limit) : [wholePart(block, lead, total)]) {
-      const isFull = words + part.words > limit || (isInside && words >= target);
+      const added = breaks ? withDefinition : part.words;
+      const isFull = words + added > limit || (isInside && words >= target);
       if (group.length > 0 && (isFull || (isLong && !isInside))) {
         const kept = announcing(group, limit);
         const done = withoutEnd(group, kept);
@@ -271,21 +297,23 @@ class Section {
   }
 
   /**
-   * What announces the block that the passage continues and the head of its table, as far as they
+   * The term, what announces the block that the passage continues, and the head of its table, as far as they
    * are short; else the end of the passage before.
    */
-  #before({ block: { header = "" }, lead, start }: Part): {
+  #before({ block: { header = "", term = "" }, lead, start }: Part): {
     readonly repeated: readonly Piece[];
     readonly header: string;
   } {
     const isContinued = start > 0 && start >= header.length;
-    if (!isContinued || (lead.length === 0 && header === ""))
-      return { repeated: this.#overlap, header: "" };
+    const leads = isContinued ? piecesOf(lead) : [];
+    const isNamed = term === "" || leads.some(({ text }) => text.includes(term));
+    const announced: Piece[] = isNamed ? leads : [{ text: term, kind: "term" }, ...leads];
+    const head = isContinued ? header : "";
+    if (announced.length === 0 && head === "") return { repeated: this.#overlap, header: "" };
     const most = REPEATED_SHARE * this.#options.passageWords;
-    const announced = piecesOf(lead);
-    const words = countWords(header);
-    if (countWords(joined(announced)) + words <= most) return { repeated: announced, header };
-    return { repeated: [], header: words <= most ? header : "" };
+    const words = countWords(head);
+    if (countWords(joined(announced)) + words <= most) return { repeated: announced, header: head };
+    return { repeated: [], header: words <= most ? head : "" };
   }
 
   /** Tokens, as a multiple of the limit. */

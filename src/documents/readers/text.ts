@@ -28,9 +28,10 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const outline = new Outline();
   const chunks = [...chunksOf(await file.text())];
   let open: Block[] = [];
+  let term: { readonly text: string; readonly indent: number } | undefined;
   const close = (): void => {
     for (const { text, headings: _, ...details } of joinedLists(open)) outline.text(text, details);
-    open = [];
+    [open, term] = [[], undefined];
   };
   for (const [i, chunk] of chunks.entries()) {
     const { lines, first } = chunk;
@@ -42,8 +43,13 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
       outline.heading(heading.level, heading.text, { lines: [[0, first + at]] });
       at += heading.lines;
     }
-    if (at < lines.length)
-      open.push(...blocksOfChunk({ lines: lines.slice(at), first: first + at }));
+    if (at === lines.length) continue;
+    const indent = indentOf(lines[at]!);
+    if (term && indent <= term.indent) term = undefined;
+    for (const block of blocksOfChunk({ lines: lines.slice(at), first: first + at })) {
+      open.push(term && !block.term ? { ...block, term: term.text } : block);
+      if (block.kind === "term") term = { text: block.text, indent };
+    }
   }
   close();
   yield { title: "", blocks: outline.allBlocks() };

@@ -11,6 +11,8 @@ export interface Block {
   readonly kind?: BlockKind | undefined;
   /** The first lines of a table, which name the columns. Each part of the table repeats them. */
   readonly header?: string | undefined;
+  /** What it defines, of the blocks below a term. A part that the term is far from repeats it. */
+  readonly term?: string | undefined;
   /** The headings above it, from the outermost to the innermost. */
   readonly headings: readonly string[];
   /** From the position `at` in the text on, it stands on `line` of the file. In ascending order. */

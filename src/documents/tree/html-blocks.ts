@@ -96,6 +96,8 @@ export class HtmlBlocks {
   #part: PageBlock["part"];
   #aside: Aside | undefined;
   #isLink = false;
+  /** The term whose definition is being read. */
+  #term: string | undefined;
   /** What buttons show and hide, by its id, with the name of its tab. */
   readonly #panels = new Map<string | Element, string>();
 
@@ -429,9 +431,19 @@ export class HtmlBlocks {
     }
     this.#flush();
     if (!isSimple) {
+      const outer = this.#term;
+      let terms: string[] = [];
       for (const child of childrenOf(element))
-        if (child.name === "dt") this.#lead(child, "term");
-        else this.#element(child);
+        if (child.name === "dt") {
+          this.#lead(child, "term");
+          terms.push(this.blocks.at(-1)?.text ?? "");
+        } else {
+          this.#term = terms.join(", ");
+          this.#element(child);
+          this.#flush();
+          this.#term = outer;
+          terms = [];
+        }
       this.#flush();
       return;
     }
@@ -480,7 +492,8 @@ export class HtmlBlocks {
     this.#budget.spend("characters", text.length);
     const [part, aside, linked] = [this.#part, this.#aside, this.#linked];
     this.#linked = 0;
-    this.blocks.push({ level, text, details, part, aside, linked });
+    const own = this.#term === undefined ? details : { ...details, term: this.#term };
+    this.blocks.push({ level, text, details: own, part, aside, linked });
   }
 }
 

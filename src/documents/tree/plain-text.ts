@@ -66,8 +66,10 @@ export function* blocksOfChunk({ lines, first }: Chunk): Generator<Block> {
   else if (isDefinition(lines)) {
     const indent = indentOf(lines[0]!);
     const at = lines.findIndex((line) => indentOf(line) > indent);
-    yield asWritten(lines.slice(0, at), first, "term");
-    yield* blocksOfChunk({ lines: lines.slice(at), first: first + at });
+    const term = asWritten(lines.slice(0, at), first, "term");
+    yield term;
+    for (const block of blocksOfChunk({ lines: lines.slice(at), first: first + at }))
+      yield { ...block, term: block.term ?? term.text };
   } else if (isFilled(lines)) yield { ...reflowed(lines, first), headings: [] };
   else yield asWritten(lines, first);
 }
@@ -174,18 +176,17 @@ function listOf(items: readonly { text: string; lines: LineMark[]; from: string 
 
 /** Lists with blank lines between their items are one list. */
 export function* joinedLists(blocks: Iterable<Block>): Generator<Block> {
-  let open: { blocks: Block[] } | undefined;
+  const open: Block[] = [];
   for (const block of blocks) {
     if (block.kind === "list") {
-      if (open) open.blocks.push(block);
-      else open = { blocks: [block] };
-      continue;
+      if (open.length > 0 && open[0]!.term !== block.term) yield joinedList(open.splice(0));
+      open.push(block);
+    } else {
+      if (open.length > 0) yield joinedList(open.splice(0));
+      yield block;
     }
-    if (open) yield joinedList(open.blocks);
-    open = undefined;
-    yield block;
   }
-  if (open) yield joinedList(open.blocks);
+  if (open.length > 0) yield joinedList(open);
 }
 
 function joinedList(blocks: readonly Block[]): Block {

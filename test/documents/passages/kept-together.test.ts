@@ -49,6 +49,20 @@ test("each part of a long list or definition repeats what announces it", () => {
   for (const text of defined) assert.match(text, /^--fast\n/);
 });
 
+test("a definition that fits is not divided, and each part of a longer one repeats its term", () => {
+  const term = { text: "--slow", kind: "term" as const };
+  const parts = (...counts: number[]) =>
+    counts.map((count) => ({ text: words(count), term: "--slow" }));
+  const before = words(40);
+  assert.equal(textsOf([{ text: before }, term, ...parts(30, 35)]), [
+    before,
+    `--slow\n\n${words(30)}\n\n${words(35)}`,
+  ]);
+  const long = textsOf([{ text: before }, term, ...parts(60, 70, 80), { text: words(90) }]);
+  assert.is(long.filter((text) => text.includes("--slow")).length, 3);
+  assert.is(long.at(-1), words(90));
+});
+
 test("a question goes with its answer", () => {
   const [before, question, answer] = [words(80), "Can I pay later?", words(60)];
   assert.equal(textsOf([{ text: before }, { text: question }, { text: answer }]), [
@@ -87,6 +101,10 @@ const block = fc.oneof(
   fc.record({ text: fc.constantFrom("--fast", "A term"), kind: fc.constant("term" as const) }),
   fc.record({ text: fc.integer({ min: 2, max: 150 }).map((count) => words(count)) }),
   fc.record({ text: fc.integer({ min: 2, max: 90 }).map((count) => words(count, ":")) }),
+  fc.record({
+    text: fc.integer({ min: 2, max: 90 }).map((count) => words(count)),
+    term: fc.constantFrom("--fast", "A term"),
+  }),
   fc.record({ text: fc.constantFrom("Note", "Warning"), kind: fc.constant("note" as const) }),
   fc.record({ text: fc.constant("Table 1"), kind: fc.constant("caption" as const) }),
   fc.record({
@@ -123,8 +141,11 @@ test("nothing is lost or doubled, limits hold, and nothing that announces ends a
           const texts = passage.blocks.map(({ start, end }) => passage.text.slice(start, end));
           assert.is(plain(texts.join("")), plain(passage.text));
           for (const [at, { kind }] of passage.blocks.entries()) {
-            const ofKind = given.filter(({ kind: own = "paragraph" }: GivenBlock) => own === kind);
-            assert.ok(ofKind.some(({ text }) => plain(text).includes(plain(texts[at]!))));
+            const ofKind = given.flatMap(({ kind: own = "paragraph", text, term }: GivenBlock) => [
+              ...(own === kind ? [text] : []),
+              ...(kind === "term" && term !== undefined ? [term] : []),
+            ]);
+            assert.ok(ofKind.some((text) => plain(text).includes(plain(texts[at]!))));
           }
           // A term or a sentence that is longer than half of a passage can stand alone.
           const isLast = i === passages.length - 1;
