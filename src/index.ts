@@ -31,7 +31,7 @@ export type { HybridScale, ScoreCalibration, ScoreCurve } from "./model/score-ca
 export type { CalibratedSignal, SignalCalibration } from "./model/signal-calibration.ts";
 export type { Stack } from "./model/stack.ts";
 export type { PruningRule, TokenPruning } from "./model/token-pruning.ts";
-export { readDocuments } from "./reatt/documents.ts";
+export { readDocuments, splitDocuments } from "./reatt/documents.ts";
 export {
   type AddOptions,
   type AnswerOptions,
@@ -98,6 +98,7 @@ export type { FileChange, SyncProgress, SyncResult } from "./sync/sync.ts";
 export type { Provider } from "./tensor/session.ts";
 export type { LinkOf } from "./text/link.ts";
 export type {
+  DocumentInput,
   Metadata,
   MetadataItem,
   MetadataValue,

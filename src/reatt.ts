@@ -11,6 +11,7 @@ import { InputError } from "./io/errors.ts";
 import { excerpt } from "./io/excerpt.ts";
 import type { ModelConfig } from "./model/config.ts";
 import {
+  checkedDocuments,
   checkedPassages,
   checkOpenIndex,
   checkPassageList,
@@ -20,6 +21,7 @@ import {
   checkQuestionList,
   checkQuestions,
   checkTexts,
+  type Items,
 } from "./options/arguments.ts";
 import { SIGNAL } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
@@ -64,7 +66,7 @@ import { RETRIEVE_OPTIONS } from "./retrieval/rank.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
 import { PHRASE_OPTIONS } from "./retrieval/search-phrases.ts";
 import type { SyncResult } from "./sync/sync.ts";
-import type { PassageInput } from "./text/passage.ts";
+import type { DocumentInput, PassageInput } from "./text/passage.ts";
 import type { Tokenizer } from "./text/tokens/tokenizer.ts";
 
 export type {
@@ -305,9 +307,11 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * Opens the index in `directory` after it is brought up to date with a source: a folder, a file,
-   * or passages. It builds the index if there is none, and encodes only what changed, so a program
-   * can begin with this call each time. The index then has exactly the passages of the source; only
-   * with a folder, it keeps passages that did not come from there.
+   * or documents as values. Their content is split into passages `ID#1`, `ID#2` …; so is a `text`
+   * that is longer than the model reads, and a shorter one is a passage with its own id. It builds
+   * the index if there is none, and encodes only what changed, so a program can begin with this
+   * call each time. The index then has exactly the passages of the source; only with a folder, it
+   * keeps passages that did not come from there.
    *
    * @throws {InputError} as `index` and `sync` do, and for passages if the index follows a folder.
    *
@@ -328,12 +332,12 @@ export class ReAtt implements AsyncDisposable {
    * ```
    */
   async openOrIndex(
-    source: string | AsyncIterable<PassageInput> | Iterable<PassageInput>,
+    source: string | Items<PassageInput | DocumentInput>,
     options: SyncOptions,
   ): Promise<TokenIndex> {
     const settings = resolveOptions(SYNC, options);
     if (typeof source === "string") checkPath(source, "source");
-    const checked = typeof source === "string" ? source : checkedPassages(source);
+    const checked = typeof source === "string" ? source : checkedDocuments(source);
     return this.#model.lifetime.use(async () => {
       const { bringUpToDate } = await import("./reatt/indexing.ts");
       await bringUpToDate(this.#model, checked, settings);

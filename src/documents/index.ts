@@ -5,9 +5,17 @@
  */
 
 export { InputError, type Problem } from "../io/errors.ts";
-export type { Metadata, MetadataItem, MetadataValue, Passage } from "../text/passage.ts";
+export type {
+  DocumentInput,
+  Metadata,
+  MetadataItem,
+  MetadataValue,
+  Passage,
+  PassageInput,
+} from "../text/passage.ts";
 export { checkReader } from "./check-reader.ts";
 export { type DocumentReader, defineReader } from "./define-reader.ts";
+export { splitDocuments } from "./document-values.ts";
 export type { Budget, Cost } from "./file/budget.ts";
 export type { SourceFile } from "./file/source-file.ts";
 export {

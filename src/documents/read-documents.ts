@@ -11,7 +11,7 @@ import { callback, type Given, type Resolved, SIGNAL } from "../options/option.t
 import { resolveOptions } from "../options/resolve.ts";
 import { isFields } from "../text/fields.ts";
 import { createIdTable } from "../text/id-table.ts";
-import type { Passage } from "../text/passage.ts";
+import type { Metadata, Passage } from "../text/passage.ts";
 import { identifier, TEXT_NAMES, unwrapped } from "../text/record-fields.ts";
 import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import { type DocumentReader, READERS } from "./define-reader.ts";
@@ -250,8 +250,26 @@ export async function* readFile(
   file: SourceFile,
   options: Omit<ResolvedReadOptions, "onProgress">,
 ): AsyncGenerator<Passage, void> {
+  const format = formatOf(file.name, options.readers);
+  if (!format) throw unknownFormat(file.path, options.readers);
+  yield* readAs(format, file, options);
+}
+
+/** What a document that is a value says of itself. */
+export interface ValueFields {
+  readonly title: string | undefined;
+  readonly metadata: Metadata | undefined;
+}
+
+/** @param value of a file that is none: its passages have no path */
+export async function* readAs(
+  format: Pick<DocumentReader, "read">,
+  file: SourceFile,
+  options: Omit<ResolvedReadOptions, "onProgress">,
+  value?: ValueFields,
+): AsyncGenerator<Passage, void> {
   try {
-    yield* passagesOf(file, options);
+    yield* passagesOf(format, file, options, value);
   } catch (error) {
     if (error instanceof InputError || options.signal?.aborted) throw error;
     throw defect(file.path, error, ownReaderOf(file.name, options.readers));
@@ -259,11 +277,11 @@ export async function* readFile(
 }
 
 async function* passagesOf(
+  format: Pick<DocumentReader, "read">,
   file: SourceFile,
   options: Omit<ResolvedReadOptions, "onProgress">,
+  value: ValueFields | undefined,
 ): AsyncGenerator<Passage, void> {
-  const format = formatOf(file.name, options.readers);
-  if (!format) throw unknownFormat(file.path, options.readers);
   const ids = createIdTable();
   let [number, repeated] = [0, 0];
   file.budget.resume();
@@ -274,10 +292,14 @@ async function* passagesOf(
       repeated++;
       record = `record ${number}`;
     }
-    const title = record === undefined ? document.title || titleOf(file.name) : document.title;
+    const given = value?.title || document.title;
+    const title = record === undefined && !value ? given || titleOf(file.name) : given;
     const place = placeOf(file.name, record);
-    const fields = JSON.stringify(document.metadata ?? {}).length;
-    for (const passage of documentPassages({ ...document, title }, place, options)) {
+    const metadata = { ...document.metadata, ...value?.metadata };
+    const fields = JSON.stringify(metadata).length;
+    const own = { ...document, title, metadata };
+    const where = value ? { ...place, source: undefined } : place;
+    for (const passage of documentPassages(own, where, options)) {
       file.budget.spend("written", fields + passage.title.length + passage.text.length);
       await file.budget.pause(); // the splitter works, too, and a reader may have no loop
       file.budget.suspend();

@@ -3,10 +3,17 @@
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { isMetadataValue, type Passage, type PassageInput } from "../text/passage.ts";
+import {
+  type DocumentInput,
+  isMetadataValue,
+  type MetadataValue,
+  type Passage,
+  type PassageInput,
+} from "../text/passage.ts";
 import { path } from "./option.ts";
 
-type Items<T> = AsyncIterable<T> | Iterable<T>;
+/** A list or a generator. */
+export type Items<T> = AsyncIterable<T> | Iterable<T>;
 
 const pathSchema = path();
 
@@ -46,8 +53,8 @@ export function checkedPassages(given: unknown): AsyncGenerator<Passage, void> {
   return passagesOf(given as Items<unknown>);
 }
 
-async function* passagesOf(given: Items<unknown>): AsyncGenerator<Passage, void> {
-  let number = 0;
+async function* passagesOf(given: Items<unknown>, first = 1): AsyncGenerator<Passage, void> {
+  let number = first - 1;
   for await (const passage of given) {
     number++;
     checkPassage(passage, () => `passage ${number}`);
@@ -55,6 +62,32 @@ async function* passagesOf(given: Items<unknown>): AsyncGenerator<Passage, void>
     yield { id, title, text, ...(document && { document }), ...(metadata && { metadata }) };
   }
 }
+
+/**
+ * Checks each passage, and each document that is a value, when it is read.
+ *
+ * @throws {InputError} at once unless `given` can be iterated, and for the first bad one
+ */
+export function checkedDocuments(given: unknown): AsyncGenerator<Passage | DocumentInput, void> {
+  checkIterable(given, "documents", "a list or a generator of documents", "a folder");
+  return documentsOf(given as Items<unknown>);
+}
+
+async function* documentsOf(given: Items<unknown>): AsyncGenerator<Passage | DocumentInput, void> {
+  let number = 0;
+  for await (const value of given) {
+    number++;
+    if (!hasContent(value)) yield* passagesOf([value], number);
+    else {
+      const checked = documentValue.safeParse(value);
+      if (!checked.success) throw itemProblem(checked.error, value, `document ${number}`);
+      yield checked.data;
+    }
+  }
+}
+
+const hasContent = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "content" in value && !("text" in value);
 
 /** @throws {InputError} unless `given` is an array of passages; `where` is its name */
 export function checkPassageList(given: unknown, where: string): void {
@@ -148,18 +181,33 @@ function checkPassage(given: unknown, where: () => string): asserts given is Pas
 
 const VALUE = "text, a finite number, true, false or a list of these";
 
+const shared = {
+  id: z.string("text").min(1, "text that is not empty"),
+  title: z.string('text, or "" for a passage without a title').optional(),
+  metadata: z
+    .record(
+      z.string(),
+      z.custom<MetadataValue>(isMetadataValue, VALUE),
+      "an object of named values",
+    )
+    .optional(),
+};
 const passage = z.object(
   {
-    id: z.string("text").min(1, "text that is not empty"),
-    title: z.string('text, or "" for a passage without a title').optional(),
+    ...shared,
     text: z.string("text"),
     document: z.string("text").min(1, "text that is not empty").optional(),
-    metadata: z
-      .record(z.string(), z.custom(isMetadataValue, VALUE), "an object of named values")
-      .optional(),
   },
   "an object with id, title and text",
 );
+const documentValue = z.object({
+  ...shared,
+  content: z.custom<string | Uint8Array>(
+    (given) => typeof given === "string" || given instanceof Uint8Array,
+    "text or bytes",
+  ),
+  format: z.string('text such as "markdown"').optional(),
+});
 
 /** Names that other libraries have for the fields of a passage. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
@@ -168,8 +216,11 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   text: ["content", "contents", "body", "passage", "document", "page_content", "pageContent"],
 };
 
-function passageProblem(given: unknown, where: string): InputError {
-  const { path, message } = passage.safeParse(given).error!.issues[0]!;
+const passageProblem = (given: unknown, where: string): InputError =>
+  itemProblem(passage.safeParse(given).error!, given, where);
+
+function itemProblem(error: z.ZodError, given: unknown, where: string): InputError {
+  const { path, message } = error.issues[0]!;
   if (path.length === 0)
     return problem(
       where,

@@ -1,7 +1,8 @@
 /** What the core reads documents with: `reatt/documents`, loaded when it is used. */
 
 import type { ReadDocumentsOptions } from "../documents/read-documents.ts";
-import type { Passage } from "../text/passage.ts";
+import type { Items } from "../options/arguments.ts";
+import type { DocumentInput, Passage, PassageInput } from "../text/passage.ts";
 
 /**
  * Reads the documents of a folder or of a file, or of standard input (`"-"`), and splits them into
@@ -27,4 +28,26 @@ export async function* readDocuments(
 ): AsyncGenerator<Passage, void> {
   const documents = await import("../documents/read-documents.ts");
   yield* documents.readDocuments(source, options);
+}
+
+/**
+ * Splits documents that are values into passages, as `readDocuments` does with files:
+ * `splitDocuments` of `reatt/documents`.
+ *
+ * @throws {InputError} for a format that is not read, or content that is damaged.
+ *
+ * @example
+ * ```ts
+ * import { splitDocuments } from "reatt";
+ *
+ * const guide = { id: "guide", content: "# Guide\n\nPress the key.", format: "markdown" };
+ * for await (const { id } of splitDocuments([guide])) console.log(id); // guide#1
+ * ```
+ */
+export async function* splitDocuments(
+  documents: Items<DocumentInput | PassageInput>,
+  options?: ReadDocumentsOptions,
+): AsyncGenerator<Passage, void> {
+  const values = await import("../documents/document-values.ts");
+  yield* values.splitDocuments(documents, options);
 }

@@ -1,5 +1,6 @@
 /** Builds, extends and synchronises indexes with a loaded model. */
 
+import { splitValues } from "../documents/document-values.ts";
 import { isFolder } from "../documents/passage-file.ts";
 import {
   type ResolvedReadOptions,
@@ -30,7 +31,7 @@ import { synchronisePassages } from "../sync/passages.ts";
 import { readRecord } from "../sync/record.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
 import type { SyncTarget } from "../sync/target.ts";
-import type { Passage } from "../text/passage.ts";
+import type { DocumentInput, Passage } from "../text/passage.ts";
 import { passageIds, passagePrompt, questionPrompt, tokensOver } from "../text/tokens/prompts.ts";
 import { type LoadedModel, passageKeyModel } from "./loaded-model.ts";
 import type { ADD, INDEX, SYNC } from "./options.ts";
@@ -104,10 +105,10 @@ export async function sync(
   return await synchronise(folder, target, { ...reading, mayDelete, onProgress });
 }
 
-/** Brings an index up to date with a folder, a file or passages. */
+/** Brings an index up to date with a folder, a file, or passages and documents as values. */
 export async function bringUpToDate(
   model: LoadedModel,
-  source: string | AsyncIterable<Passage>,
+  source: string | AsyncIterable<Passage | DocumentInput>,
   options: Resolved<typeof SYNC>,
 ): Promise<void> {
   if (typeof source === "string" && (await isFolder(source))) {
@@ -117,7 +118,8 @@ export async function bringUpToDate(
   }
   await using place = placeToWrite(options);
   const { target, reading } = await syncTarget(model, place, options);
-  const passages = typeof source === "string" ? readDocuments(source, reading) : source;
+  const passages =
+    typeof source === "string" ? readDocuments(source, reading) : splitValues(source, reading);
   await synchronisePassages(passages, target, options.delete, options.signal);
 }
 

@@ -19,6 +19,30 @@ export interface PassageInput extends Omit<Passage, "title"> {
 }
 
 /**
+ * A document as a value.
+ *
+ * @example
+ * ```ts
+ * import { splitDocuments } from "reatt";
+ *
+ * const ticket = { id: "42", content: "<p>Reset the key.</p>", format: "html" };
+ * for await (const { text } of splitDocuments([ticket])) console.log(text); // Reset the key.
+ * ```
+ */
+export interface DocumentInput {
+  /** What the document is updated and removed by. Its passages are `ID#1`, `ID#2` and so on. */
+  readonly id: string;
+  /** Default: the title that its content has. */
+  readonly title?: string | undefined;
+  /** A text, or the bytes of a file. */
+  readonly content: string | Uint8Array;
+  /** `text`, `markdown`, `html`, or the ending of a file: `pdf`, `docx`. Default `text`. */
+  readonly format?: string | undefined;
+  /** The fields of each of its passages. */
+  readonly metadata?: Metadata | undefined;
+}
+
+/**
  * The null passage stands for no passage: a model can learn that a question needs none (Guu et al.
  * 2020, REALM, section 3.4, "null document").
  */

@@ -55,16 +55,31 @@ export interface SourceFile {
   decode(bytes: Buffer): string;
 }
 
-export function sourceFile(
+export function sourceFile(path: string, name: string, choices: ReadingChoices = {}): SourceFile {
+  return fileWith(() => readBytes(path), path, name, choices);
+}
+
+/** A value as a file, whose name in ids and messages is `name`. A text needs no decoding. */
+export function valueFile(
+  name: string,
+  content: string | Uint8Array,
+  choices: ReadingChoices,
+): SourceFile {
+  const encoding = typeof content === "string" ? "utf-8" : choices.encoding;
+  return fileWith(async () => Buffer.from(content), name, name, { ...choices, encoding });
+}
+
+function fileWith(
+  read: () => Promise<Buffer>,
   path: string,
   name: string,
-  { encoding, tableHeader, report = () => {}, signal }: ReadingChoices = {},
+  { encoding, tableHeader, report = () => {}, signal }: ReadingChoices,
 ): SourceFile {
   const budget = new Budget(path, signal);
   const bytes = async (): Promise<Buffer> => {
-    const read = await readBytes(path);
-    budget.spend("bytes", read.length);
-    return read;
+    const all = await read();
+    budget.spend("bytes", all.length);
+    return all;
   };
   const decode = (given: Buffer): string => decodeText(given, { where: path, encoding, report });
   const text = async (): Promise<string> => decode(await bytes());

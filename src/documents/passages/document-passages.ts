@@ -41,7 +41,7 @@ export function* documentPassages(
     text,
     document: name,
     metadata: {
-      ...(source !== undefined && ownFields(source, where)),
+      ...ownFields(source, where),
       ...blockField(text, blocks),
       ...document.metadata,
     },
@@ -62,12 +62,12 @@ export function* documentPassages(
  * front matter; a field of the document that has such a name is kept in their place.
  */
 function ownFields(
-  source: string,
+  source: string | undefined,
   { place, lines, pages, cells, headings }: Omit<SplitPassage, "title" | "text" | "own" | "blocks">,
 ): Metadata {
   const { slide, sheet, chapter } = place;
   return {
-    _source: source,
+    ...(source !== undefined && { _source: source }),
     ...(sheet !== undefined && { _sheet: sheet }),
     ...(slide !== undefined && { _slide: slide }),
     ...(chapter !== undefined && { _chapter: chapter }),

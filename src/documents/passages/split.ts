@@ -162,8 +162,8 @@ function* withDefinitions(blocks: Iterable<Block>, limit: number): Generator<Siz
 }
 
 /**
- * Groups of parts with at most `limit` words each, in order. A definition that fits is not divided. What announces the next part, and no
- * more than half of the limit, goes with it.
+ * Groups of parts with at most `limit` words each, in order. A definition that fits is not divided.
+ * What announces the next part, and no more than half of the limit, goes with it.
  */
 function* packed(blocks: Iterable<Sized>, limit: number): Generator<Part[], void> {
   let group: Part[] = [];
@@ -297,8 +297,8 @@ class Section {
   }
 
   /**
-   * The term, what announces the block that the passage continues, and the head of its table, as far as they
-   * are short; else the end of the passage before.
+   * The term, what announces the block that the passage continues, and the head of its table, as
+   * far as they are short; else the end of the passage before.
    */
   #before({ block: { header = "", term = "" }, lead, start }: Part): {
     readonly repeated: readonly Piece[];
@@ -341,7 +341,11 @@ function blocksIn(text: string, pieces: readonly Piece[]): TextBlock[] {
 }
 
 /** Includes the prompt and `</s>`. */
-function countTokens(title: string, text: string, { tokenizer }: SplitOptions): number {
+export function countTokens(
+  title: string,
+  text: string,
+  { tokenizer }: Pick<SplitOptions, "tokenizer">,
+): number {
   const prompt = passagePrompt({ title, text });
   return 1 + (tokenizer?.encode(prompt).length ?? Math.ceil(prompt.length / CHARACTERS_PER_TOKEN));
 }
