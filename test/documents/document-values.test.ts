@@ -30,7 +30,7 @@ test("content is split as a file of its format is", async () => {
   const values = await passagesOf([
     { id: "7", content: text, format: "markdown", metadata },
     { id: "8", content: Buffer.from(text), format: "md", title: "Manual" },
-    { id: "9", content: pdf(["It snows."]), format: "pdf" },
+    { id: "9", content: pdf("It snows."), format: "pdf" },
   ]);
   assert.equal(
     values.slice(0, 2).map(({ title, text: own }) => [title, own]),

@@ -12,12 +12,13 @@ import { blocksOfChunk, type Chunk, chunksOf } from "../tree/plain-text.ts";
 /** `#`, `;` and `//`, and those of single programs; a number of marks counts as one. */
 const COMMENT = /^\s*(?:#+|;+|\/\/+|![ \t]|%[ \t])[ \t]?/;
 /** A line of marks alone divides. */
-const RULE = /^\s*(?:[#;!%]|\/\/)?[-=#*;_\s]*$/;
-const SECTION = /^\s*\[{1,2}\s*([^[\]=]{1,100}?)\s*\]{1,2}\s*(?:[#;].*)?$/;
+const RULE = /^(?:[!%]|\/\/)?[-=#*;_\s]*$/;
+const SECTION = /^\[{1,2}([^[\]=]{1,100})\]{1,2}(?:\s*[#;].*)?$/;
 const CAPITALS = /^(?=.*\p{Lu}{3})[^\p{Ll}=]{3,80}$/u;
-/** A setting that a comment hides: `name = value`, `name: value`, `name on`. */
-const SETTING =
-  /^[\w.*$@/"-]+(?:\s*=|\s*:(?:\s+\S+){0,3}\s*$|\s+(?:\S*[\d/_.]\S*|on|off|yes|no|true|false)\s*$)/i;
+const NAME = /^[\w.*$@/"-]+$/;
+/** What a setting is set to, if nothing stands between. */
+const VALUE = /[\d/_]|\.\w|^(?:on|off|yes|no|true|false)$/i;
+const MAX_VALUE_WORDS = 3;
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const outline = new Outline();
@@ -26,30 +27,39 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
 }
 
 const withoutRules = (text: string): string =>
-  text.replace(/^.*$/gm, (line) => (RULE.test(line) ? "" : line));
+  text.replace(/^.*$/gm, (line) => (RULE.test(line.trim()) ? "" : line));
 
 function add({ lines, first }: Chunk, outline: Outline): void {
   const [line = ""] = lines;
-  const section = SECTION.exec(line)?.[1] ?? capitalsOf(line);
+  const section = SECTION.exec(line.trim())?.[1]?.trim() ?? capitalsOf(line);
   if (section !== undefined) {
-    outline.heading(SECTION.test(line) ? 1 : 2, section, { lines: [[0, first]] });
+    outline.heading(SECTION.test(line.trim()) ? 1 : 2, section, { lines: [[0, first]] });
     if (lines.length > 1) add({ lines: lines.slice(1), first: first + 1 }, outline);
     return;
   }
-  const next = lines.findIndex((one, i) => i > 0 && SECTION.test(one));
+  const next = lines.findIndex((one, i) => i > 0 && SECTION.test(one.trim()));
   if (next > 0) {
     add({ lines: lines.slice(0, next), first }, outline);
     add({ lines: lines.slice(next), first: first + next }, outline);
     return;
   }
   const plain = lines.map((one) => one.replace(COMMENT, ""));
-  if (lines.every((one) => COMMENT.test(one)) && !plain.some((one) => SETTING.test(one)))
+  if (lines.every((one) => COMMENT.test(one)) && !plain.some(isSetting))
     for (const { text, headings: _, ...details } of blocksOfChunk({ lines: plain, first }))
       outline.text(text, details);
   else {
     const text = lines.join("\n");
     outline.text(text, { kind: "code", lines: [...consecutiveLines(text, first)] });
   }
+}
+
+/** Whether a comment hides a setting: `name = value`, `name: value`, `name on`. */
+function isSetting(text: string): boolean {
+  const [name = "", ...values] = text.trim().split(/\s+/);
+  const [beforeEquals] = name.split("=", 1);
+  if (name.includes("=") || values[0]?.startsWith("=")) return NAME.test(beforeEquals!);
+  if (name.endsWith(":")) return NAME.test(name.slice(0, -1)) && values.length <= MAX_VALUE_WORDS;
+  return values.length === 1 && NAME.test(name) && VALUE.test(values[0]!);
 }
 
 function capitalsOf(line: string): string | undefined {

@@ -116,10 +116,14 @@ function isFilled(lines: readonly string[]): boolean {
     longest >= MIN_FILLED &&
     lines.slice(1).every((line) => indentOf(line) === indent) &&
     lines.slice(0, -1).every((line) => line.length >= FILLED * longest) &&
-    !/[{};\\]$|^\s*[>#$%]/m.test(text) &&
+    !lines.some(isCode) &&
     (text.match(/\p{L}/gu) ?? []).length >= LETTERS * text.replace(/\s+/g, "").length
   );
 }
+
+/** Also a quotation of a mail, whose lines have marks. */
+const isCode = (line: string): boolean =>
+  /[{};\\]$/.test(line.trimEnd()) || /^[>#$%]/.test(line.trimStart());
 
 /** Lines as one, a space where a line ended. */
 function reflowed(lines: readonly string[], first: number): { text: string; lines: LineMark[] } {
