@@ -1,10 +1,10 @@
-/** Runs a command line. Exit codes: 0, 1 bad input, 2 wrong usage, 130 interrupted. */
+/** Runs a command line. Exit codes: 0, 1 bad input, 2 wrong usage, 3 in part, 130 interrupted. */
 
 import type { Command } from "commander";
 import { InputError, isTooManyFiles, systemProblem } from "../io/errors.ts";
 import { version } from "../io/version.ts";
 import { closestName } from "../options/closest-name.ts";
-import type { CliCommand, CommandEntry } from "./line/command.ts";
+import type { CliCommand, CommandEnd, CommandEntry } from "./line/command.ts";
 import { emptyCommand } from "./line/empty-command.ts";
 import { OptionsFileError } from "./line/options-file-error.ts";
 import { parse } from "./line/parse.ts";
@@ -12,7 +12,7 @@ import { plain } from "./output/plain.ts";
 import { flagOf } from "./shared/flag-name.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
-export const EXIT = { done: 0, badInput: 1, wrongUsage: 2, interrupted: 130 } as const;
+export const EXIT = { done: 0, badInput: 1, wrongUsage: 2, inPart: 3, interrupted: 130 } as const;
 
 /** @returns the exit code; an error is already on stderr */
 export async function run(
@@ -23,14 +23,21 @@ export async function run(
   const [first = "help", ...others] = line;
   const args = first === "help" ? [...others, "--help"] : line;
   let loaded: CliCommand | undefined;
-  const onLoad = (definition: CliCommand): void => {
-    loaded = definition;
+  let end: CommandEnd;
+  const listener: Listener = {
+    onLoad: (definition) => {
+      loaded = definition;
+    },
+    onEnd: (own) => {
+      end = own;
+    },
   };
   try {
     checkNames(commands, args);
-    await parse(programOf(commands, signal, onLoad), args);
+    await parse(programOf(commands, signal, listener), args);
     const isInterrupted = signal.aborted && !loaded?.endsBySignal; // training saves and returns
-    return isInterrupted ? EXIT.interrupted : EXIT.done;
+    if (isInterrupted) return EXIT.interrupted;
+    return end === "in part" ? EXIT.inPart : EXIT.done;
   } catch (error) {
     return report(error, signal, helpFor(commands, args), loaded);
   }
@@ -74,11 +81,16 @@ Examples:
 
 reatt help COMMAND shows the options and an example of a command.`;
 
-/** @param onLoad receives the definition of the command that runs, or whose help is shown */
+interface Listener {
+  /** Receives the definition of the command that runs, or whose help is shown. */
+  readonly onLoad: (definition: CliCommand) => void;
+  readonly onEnd: (end: CommandEnd) => void;
+}
+
 function programOf(
   commands: readonly CommandEntry[],
   signal: AbortSignal,
-  onLoad: (definition: CliCommand) => void,
+  { onLoad, onEnd }: Listener,
 ): Command {
   const program = emptyCommand("reatt")
     .description("Retrieval as Attention: one model indexes, retrieves and answers.")
@@ -92,7 +104,7 @@ function programOf(
     if (!definition) return;
     onLoad(definition);
     const { configure } = await import("./line/command.ts"); // zod, which --version does not need
-    configure(command, definition, signal);
+    configure(command, definition, signal, onEnd);
   };
   program.hook("preSubcommand", load);
   for (const { name, summary, group, load: loader } of commands) {

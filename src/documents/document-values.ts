@@ -3,10 +3,11 @@
 import { InputError } from "../io/errors.ts";
 import { checkedDocuments, type Items } from "../options/arguments.ts";
 import type { DocumentInput, Passage, PassageInput } from "../text/passage.ts";
-import { valueFile } from "./file/source-file.ts";
+import { type SourceFile, valueFile } from "./file/source-file.ts";
 import { endingsText, formatOf, isJsonLinesName } from "./formats.ts";
 import { countTokens } from "./passages/split.ts";
 import {
+  PART,
   type ReadDocumentsOptions,
   type ResolvedReadOptions,
   readAs,
@@ -77,8 +78,8 @@ async function* passagesOfValue(
   const name = `x.${ENDINGS[format] ?? format}`;
   const reader = formatOf(name, options.readers);
   if (!reader || isJsonLinesName(name)) throw noFormat(id, format, options);
-  const report = (problem: Parameters<typeof file.report>[0]): void =>
-    reportSkipped({ file: id, problem, isUnknownFormat: false, isPart: true }, options);
+  const report: SourceFile["report"] = (problem, isDamage = false) =>
+    reportSkipped({ ...PART, file: id, problem, isDamage }, options);
   const file = valueFile(id, content, { ...options, report });
   yield* readAs(reader, file, options, { title, metadata });
 }

@@ -35,6 +35,11 @@ export interface SkippedFile {
   readonly isUnknownFormat: boolean;
   /** Whether the rest of the file is read. */
   readonly isPart: boolean;
+  /**
+   * Whether it was meant to be read, and cannot be: a file that is damaged, a line that is no JSON,
+   * pages without text. False for what no reader knows, for guesses, pictures and menus.
+   */
+  readonly isDamage: boolean;
   /** Says in one line what is wrong and what to do. */
   readonly problem: InputError;
 }
@@ -138,8 +143,8 @@ async function* readSource(
   name = nameOf(source),
 ): AsyncGenerator<Passage, void> {
   const stats = await statDocuments(source);
-  const report: Report = (problem) =>
-    reportSkipped({ file: name, problem, isUnknownFormat: false, isPart: true }, options);
+  const report: Report = (problem, isDamage = false) =>
+    reportSkipped({ ...PART, file: name, problem, isDamage }, options);
   if (stats.isDirectory()) yield* readFolder(source, options);
   else if (await holdsPassages(source, options.readers))
     yield* readRecords(source, options, report);
@@ -161,7 +166,10 @@ function nameOf(file: string): string {
   return name.replaceAll(sep, "/");
 }
 
-type Report = (problem: InputError) => void;
+type Report = SourceFile["report"];
+
+/** What is said of a part of a file. */
+export const PART = { isUnknownFormat: false, isPart: true };
 
 /** The passages of a JSON Lines file, with their own ids, as they are or split. */
 async function* readRecords(
@@ -209,32 +217,33 @@ async function* readFolder(
   options: ResolvedReadOptions,
 ): AsyncGenerator<Passage, void> {
   let [passages, skipped] = [0, 0];
-  const skip = (file: string, problem: InputError, kind: "format" | "file" | "part"): void => {
-    if (kind !== "part") skipped++;
-    const [isUnknownFormat, isPart] = [kind === "format", kind === "part"];
-    reportSkipped({ file, problem, isUnknownFormat, isPart }, options);
+  const skip = (file: string, problem: InputError, isUnknownFormat = false): void => {
+    skipped++;
+    const isDamage = !isUnknownFormat;
+    reportSkipped({ file, problem, isUnknownFormat, isPart: false, isDamage }, options);
   };
   const entries: FolderEntry[] = [];
   for await (const entry of filesOf(folder, undefined, options)) entries.push(entry);
   for (const [done, { path, name, problem }] of entries.entries()) {
     options.signal?.throwIfAborted();
     options.onProgress?.({ done, total: entries.length });
-    if (problem) skip(name, problem, "file");
+    if (problem) skip(name, problem);
     else if (!formatOf(name, options.readers))
-      skip(name, unknownFormat(path, options.readers), "format");
+      skip(name, unknownFormat(path, options.readers), true);
     else
       try {
         const before = passages;
-        const report: Report = (problem) => skip(name, problem, "part");
+        const report: Report = (problem, isDamage = false) =>
+          reportSkipped({ ...PART, file: name, problem, isDamage }, options);
         const file = sourceFile(path, name, { ...options, report });
         for await (const passage of readFile(file, options)) {
           passages++;
           yield passage;
         }
-        if (passages === before) skip(name, withoutText(file), "file");
+        if (passages === before) skip(name, withoutText(file));
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
-        skip(name, error, "file");
+        skip(name, error);
       }
   }
   if (passages === 0) throw noDocument(folder, skipped, options.readers);

@@ -60,7 +60,10 @@ export async function compareFolder(
       problem ?? (isUnknownFormat ? unknownFormat(path, readers) : await look(path, name, known));
     if (!isUnknownFormat) seen.add(name);
     if (found instanceof InputError)
-      skipped.push({ file: name, isUnknownFormat, isPart: false, problem: found });
+      skipped.push({
+        ...{ file: name, isUnknownFormat, isPart: false },
+        ...{ isDamage: !isUnknownFormat, problem: found },
+      });
     else if (found.hash === known.get(name)?.hash)
       unchanged.set(name, { ...known.get(name)!, version: found.version });
     else changed.push(found);

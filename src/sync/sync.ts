@@ -6,9 +6,10 @@
 
 import { realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { sourceFile } from "../documents/file/source-file.ts";
+import { type SourceFile, sourceFile } from "../documents/file/source-file.ts";
 import { writePassages } from "../documents/passage-spool.ts";
 import {
+  PART,
   type ResolvedReadOptions,
   readFile,
   type SkippedFile,
@@ -234,15 +235,16 @@ async function readChanged(
   const damaged = new Set<string>();
   const skipped: SkippedFile[] = [];
   let count = 0;
-  const skip = (file: string, problem: InputError, isPart = false): void => {
-    skipped.push({ file, isUnknownFormat: false, isPart, problem });
+  const skip = (file: string, problem: InputError): void => {
+    skipped.push({ file, isUnknownFormat: false, isPart: false, isDamage: true, problem });
   };
   async function* passages(): AsyncGenerator<Passage, void> {
     for (const [done, { path, name }] of changed.entries()) {
       options.onProgress?.({ event: "reading", files: done, total: changed.length });
       const own: string[] = [];
       try {
-        const report = (problem: InputError): void => skip(name, problem, true);
+        const report: SourceFile["report"] = (problem, isDamage = false) =>
+          void skipped.push({ ...PART, file: name, isDamage, problem });
         const source = sourceFile(path, name, { ...options, report });
         for await (const passage of readFile(source, options)) {
           own.push(passage.id);

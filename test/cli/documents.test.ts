@@ -37,7 +37,8 @@ const json = async (...args: string[]) => {
 test("a folder of mixed documents is indexed and answers", async () => {
   const args = ["index", ...MODEL, "--corpus", docs, "--out", index];
   const { code, stderr } = await runCaptured(args);
-  assert.is(code, 0, stderr);
+  assert.is(code, 3, stderr);
+  assert.match(stderr, /read in part: 2 files and 0 parts of files could not be read/);
   assert.match(stderr, /skipped 1 of unknown format: logo\.png/);
   assert.match(stderr, /skipped .*broken\.json: expected JSON/);
   assert.match(stderr, /skipped .*memory\.txt: expected text, got a binary file/);
@@ -111,7 +112,7 @@ test("the text that is cut is reported; --split-records keeps it", async () => {
 test("the first sync after index reads and splits nothing again", async () => {
   const out = join(folder.path, "recorded");
   const build = ["index", ...SMALL, "--corpus", docs, "--out", out, "--passage-words", "50"];
-  assert.is((await runCaptured(build)).code, 0);
+  assert.is((await runCaptured(build)).code, 3);
   const sync = async (...args: string[]) =>
     (await runCaptured(["sync", docs, ...SMALL, "--index", out, ...args])).stdout;
   assert.is(await sync(), "0 added, 0 replaced, 0 deleted, 7 unchanged\n");
@@ -119,11 +120,27 @@ test("the first sync after index reads and splits nothing again", async () => {
     await sync("--passage-words", "60"),
     /0 added, 7 replaced, 0 deleted, 0 unchanged\n$/,
   );
-  assert.is((await runCaptured([...build, "--replace"])).code, 0);
+  assert.is((await runCaptured([...build, "--replace"])).code, 3);
   await writeFile(join(docs, "late.txt"), "It was late.");
   assert.match(await sync(), /1 added, 0 replaced, 0 deleted, 7 unchanged\n$/);
   await rm(join(docs, "late.txt"));
   assert.match(await sync(), /0 added, 0 replaced, 1 deleted, 7 unchanged\n$/);
+});
+
+test("what cannot be read is in the exit code, and --strict ends with it", async () => {
+  const lines = join(folder.path, "lines.jsonl");
+  await writeFile(lines, '{"text": "The lion lives in Africa."}\n{"text": \n');
+  const out = join(folder.path, "in-part");
+  const args = ["index", ...SMALL, "--corpus", lines, "--out", out];
+  const strict = await runCaptured([...args, "--strict"]);
+  assert.is(strict.code, 1);
+  assert.match(strict.stderr, /^reatt: .*lines\.jsonl:2: /m);
+  const { code, stderr } = await runCaptured(args);
+  assert.is(code, 3, stderr);
+  assert.match(stderr, /read in part: 0 files and 1 parts of files could not be read/);
+  assert.is((await runCaptured(["sync", docs, ...SMALL, "--index", join(out, "x")])).code, 3);
+  await writeFile(lines, '{"text": "The lion lives in Africa."}\n');
+  assert.is((await runCaptured([...args, "--replace", "--strict"])).code, 0);
 });
 
 test("sync prints what it did", async () => {

@@ -12,10 +12,10 @@ import type { SyncProgress, SyncResult } from "../../sync/sync.ts";
 import { named } from "../collections/collection-values.ts";
 import { findConfig, printable } from "../collections/collections.ts";
 import { checkAccepted } from "../collections/trust.ts";
-import { defineCommand } from "../line/command.ts";
+import { type CommandEnd, defineCommand } from "../line/command.ts";
 import { startBuildProgress } from "../output/build-progress.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
-import { describeSkipped } from "../shared/corpus.ts";
+import { describeSkipped, endOf } from "../shared/corpus.ts";
 import { JSON_LINES, MODEL, STORE } from "../shared/file-options.ts";
 import { loadModel } from "../shared/load-model.ts";
 import { UsageError } from "../shared/usage-error.ts";
@@ -47,6 +47,7 @@ export const syncCommand = defineCommand({
   },
   example: "reatt sync docs --index index --watch",
   async run({ model, index, store: _, watch, json, ...splitting }, signal, operands) {
+    let end: CommandEnd;
     if (operands.length > 1) throw new UsageError("one folder is needed");
     const sources = await sourcesOf(operands[0], index, signal);
     const show = json ? jsonLine : describe;
@@ -56,8 +57,9 @@ export const syncCommand = defineCommand({
       await using loaded = await loadModel(model ?? own ?? EMBEDDED_MODEL, signal);
       if (name !== undefined && sources.length > 1) process.stderr.write(`${name}:\n`);
       const options = { directory, ...splitting, ...patterns, signal };
-      await followFolder(loaded, folder, options, watch, show);
+      end = (await followFolder(loaded, folder, options, watch, show)) ?? end;
     }
+    return end;
   },
 });
 
@@ -104,9 +106,10 @@ async function followFolder(
   options: SyncOptions & { readonly signal: AbortSignal },
   watch: boolean,
   show: (result: SyncResult) => string,
-): Promise<void> {
+): Promise<CommandEnd> {
   const { directory, signal } = options;
   let lastSkipped = "";
+  let end: CommandEnd;
   const synchronise = async ({ isRepeated = false } = {}): Promise<void> => {
     const progress = startSyncProgress();
     const result = await model
@@ -115,6 +118,7 @@ async function followFolder(
     const skipped = describeSkipped(result.skipped);
     if (skipped !== lastSkipped) process.stderr.write(skipped);
     lastSkipped = skipped;
+    end = endOf(result.skipped);
     if (isRepeated && result.changes.length === 0) return; // a file without passages changed
     process.stdout.write(show(result));
   };
@@ -124,6 +128,7 @@ async function followFolder(
     await changes.next(signal);
     if (!signal.aborted) await synchronise({ isRepeated: true }).catch(reportAndContinue);
   }
+  return end;
 }
 
 /** Shows how many files are read and then how many passages are indexed. */

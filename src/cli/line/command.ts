@@ -26,12 +26,15 @@ interface Operands {
 /** Functions of the library by name. */
 type Library = Readonly<Record<string, (...given: never[]) => unknown>>;
 
+/** `in part`: the command left out something that it was asked to read. */
+export type CommandEnd = "in part" | undefined;
+
 type Run<Values, Called> = (
   values: Values,
   signal: AbortSignal,
   operands: readonly string[],
   library: Called,
-) => Promise<void>;
+) => Promise<CommandEnd> | Promise<void>;
 
 export interface CliCommand {
   readonly options: OptionTable;
@@ -86,7 +89,12 @@ const flagged = (options: OptionTable): string[] =>
   Object.keys(options).filter((name) => infoOf(options[name]!).flag !== false);
 
 /** Adds the options, the operands and the action of a definition. */
-export function configure(command: Command, definition: CliCommand, signal: AbortSignal): void {
+export function configure(
+  command: Command,
+  definition: CliCommand,
+  signal: AbortSignal,
+  onEnd: (end: CommandEnd) => void,
+): void {
   const { options, operands, example, takesFile = false, library = {} } = definition;
   const given = new Map<string, unknown>();
   const table = takesFile ? { ...options, ...OPTIONS_FILE } : options;
@@ -102,7 +110,8 @@ export function configure(command: Command, definition: CliCommand, signal: Abor
     applyStore(options, given);
     await applyCollection(options, given, signal);
     const values = takesFile ? await givenValues(options, given) : valuesOf(options, given);
-    return definition.run(values as never, signal, [...command.args], library as never);
+    const end = await definition.run(values as never, signal, [...command.args], library as never);
+    onEnd(end ?? undefined);
   });
 }
 

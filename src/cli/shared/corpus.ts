@@ -3,6 +3,8 @@
 import { endingsText } from "../../documents/formats.ts";
 import type { PassageSpool, spoolPassages } from "../../documents/passage-spool.ts";
 import type { ReadDocumentsOptions, SkippedFile } from "../../documents/read-documents.ts";
+import { flag, option } from "../../options/option.ts";
+import type { CommandEnd } from "../line/command.ts";
 import { plain } from "../output/plain.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
 
@@ -13,13 +15,21 @@ const NAMED = 20;
 export async function openCorpus(
   open: typeof spoolPassages,
   source: string,
-  options: Omit<ReadDocumentsOptions, "onSkip" | "onProgress">,
+  {
+    strict,
+    ...options
+  }: Omit<ReadDocumentsOptions, "onSkip" | "onProgress"> & {
+    readonly strict: boolean;
+  },
 ): Promise<PassageSpool & { readonly skipped: readonly SkippedFile[] }> {
   const skipped: SkippedFile[] = [];
   let progress: Progress | undefined;
   const spool = await open(source, {
     ...options,
-    onSkip: (file) => skipped.push(file),
+    onSkip: (file) => {
+      if (strict && file.isDamage) throw file.problem;
+      skipped.push(file);
+    },
     onProgress: ({ done, total }) => {
       progress ??= startProgress("files", total);
       progress.update(done);
@@ -30,6 +40,15 @@ export async function openCorpus(
   });
   return { ...spool, skipped };
 }
+
+/** How a command ends that left these out. */
+export const endOf = (skipped: readonly SkippedFile[]): CommandEnd =>
+  skipped.some(({ isDamage }) => isDamage) ? "in part" : undefined;
+
+export const STRICT = option(flag().default(false), {
+  help: "end with the first file or line that cannot be read (otherwise exit code 3 at the end)",
+  group: "Documents",
+});
 
 /**
  * A line for each file or part of a file with a problem, one for all files that no reader knows,
@@ -51,5 +70,11 @@ export function describeSkipped(skipped: readonly SkippedFile[]): string {
   }
   const files = skipped.filter(({ isPart }) => !isPart).length;
   if (files > 1) lines.push(`skipped ${files} files`);
+  if (endOf(skipped)) {
+    const [parts, whole] = [true, false].map(
+      (wanted) => skipped.filter(({ isDamage, isPart }) => isDamage && isPart === wanted).length,
+    );
+    lines.push(`read in part: ${whole} files and ${parts} parts of files could not be read`);
+  }
   return lines.map((line) => `${plain(line)}\n`).join("");
 }

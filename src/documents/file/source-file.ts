@@ -17,7 +17,7 @@ export interface ReadingChoices {
   /** Whether the first row of a table names the columns. Default: its cells decide. */
   readonly tableHeader?: "auto" | "yes" | "no" | undefined;
   /** Is called for each part of the file that is left out, and for each guess. */
-  readonly report?: ((problem: InputError) => void) | undefined;
+  readonly report?: ((problem: InputError, isDamage?: boolean) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -45,8 +45,12 @@ export interface SourceFile {
   readonly tableHeader?: "auto" | "yes" | "no" | undefined;
   /** Stops reading. */
   readonly signal?: AbortSignal | undefined;
-  /** Says in one line which part of the file is left out, or what is guessed. */
-  report(problem: InputError): void;
+  /**
+   * Says in one line which part of the file is left out, or what is guessed.
+   *
+   * @param isDamage whether the part was meant to be read. Default: false
+   */
+  report(problem: InputError, isDamage?: boolean): void;
   /** Its contents, decompressed. @throws {InputError} if it is over 64 MiB or damaged */
   bytes(): Promise<Buffer>;
   /** Its contents as text. @throws {InputError} as `bytes`, and if it is binary */

@@ -15,7 +15,7 @@ const MAX_NAMED = 10;
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   await (await openRegularFile(file.path)).close(); // a pipe would wait for its writer
-  const values = jsonLinesOf(file.path, (problem) => file.report(problem), file.signal);
+  const values = jsonLinesOf(file.path, file.report, file.signal);
   const ids = new RecordIds();
   for await (const { line, value } of values) {
     file.budget.renew();
@@ -32,7 +32,7 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
  */
 export async function* jsonLinesOf(
   path: string,
-  report: (problem: InputError) => void,
+  report: SourceFile["report"],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<JsonLine, void> {
   let [read, defective] = [0, 0];
@@ -40,15 +40,15 @@ export async function* jsonLinesOf(
   const skip = (problem: InputError): void => {
     if (++defective <= MAX_NAMED) first.push(problem);
     if (read === 0 && defective === MAX_FIRST) throw first[0]!;
-    if (read > 0) for (const one of first.splice(0)) report(one);
+    if (read > 0) for (const one of first.splice(0)) report(one, true);
   };
   for await (const line of readJsonLines(path, signal, skip, parseRecords)) {
     read++;
-    for (const one of first.splice(0)) report(one);
+    for (const one of first.splice(0)) report(one, true);
     yield line;
   }
   if (read === 0 && first[0]) throw first[0];
-  if (defective > MAX_NAMED) report(moreDefective(path, defective - MAX_NAMED));
+  if (defective > MAX_NAMED) report(moreDefective(path, defective - MAX_NAMED), true);
 }
 
 const moreDefective = (where: string, count: number): InputError =>

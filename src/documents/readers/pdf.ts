@@ -31,8 +31,9 @@ function reportLost(pages: readonly PageText[], file: SourceFile): void {
     if (page.lost > 0) lost.set(i + 1, page.lost);
     else if (page.lines.every(({ text }) => text.trim() === "")) empty.push(i + 1);
   }
-  if (lost.size > 0) file.report(withoutMap(file.path, lost));
-  if (empty.length > 0 && empty.length < pages.length) file.report(emptyPages(file.path, empty));
+  if (lost.size > 0) file.report(withoutMap(file.path, lost), true);
+  if (empty.length > 0 && empty.length < pages.length)
+    file.report(emptyPages(file.path, empty), true);
 }
 
 /** `2 pages without text: 3, 7`, of at most ten pages. */

@@ -237,7 +237,7 @@ async function indexOf(
   const path = await createTemporaryDirectory("benchmark");
   const remove = () => rm(path, { recursive: true, force: true });
   const command = emptyCommand("index");
-  configure(command, indexCommand, signal);
+  configure(command, indexCommand, signal, () => {}); // what is left out is on stderr
   const options = indexOptions.split(",").filter((given) => given !== "");
   const files = ["--model", model, "--corpus", dataset.corpus, "--out", path];
   await parse(command, [...options.flatMap(flagAndValue), ...files]).catch(async (error) => {

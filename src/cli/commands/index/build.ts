@@ -14,7 +14,7 @@ import type { Passage } from "../../../text/passage.ts";
 import { readPassages } from "../../../text/read-passages.ts";
 import { defineCommand } from "../../line/command.ts";
 import { describeCut, startBuildProgress } from "../../output/build-progress.ts";
-import { openCorpus } from "../../shared/corpus.ts";
+import { endOf, openCorpus, STRICT } from "../../shared/corpus.ts";
 import { CORPUS, MODEL, STORE } from "../../shared/file-options.ts";
 import { loadModel } from "../../shared/load-model.ts";
 import { UsageError } from "../../shared/usage-error.ts";
@@ -28,6 +28,7 @@ export const indexCommand = defineCommand({
     store: STORE,
     ...INDEX_OPTIONS,
     ...DOCUMENT_OPTIONS,
+    strict: STRICT,
     ...WRITE_OPTIONS,
     shard: option(INDEX_OPTIONS.shard, {
       help:
@@ -45,7 +46,15 @@ export const indexCommand = defineCommand({
   library: { spoolPassages },
   example: "reatt index --corpus docs --out index",
   async run(given, signal, _, { spoolPassages }) {
-    const { model: folder, corpus: source, out: directory, store: __, part, ...others } = given;
+    const {
+      model: folder,
+      corpus: source,
+      out: directory,
+      store: __,
+      part,
+      strict,
+      ...others
+    } = given;
     const [choices, values] = splitChoices(others);
     await using place = placeOf(directory, { signal, isPatient: true });
     const shard = shardOf(place, { ...values, part });
@@ -57,7 +66,7 @@ export const indexCommand = defineCommand({
     const isFollowed = place.folder && !shard;
     const contents = isFollowed && (await contentsOf(source, directory, signal));
     const reading = { ...choices, maxPassageTokens, tokenizer, signal };
-    await using corpus = await openCorpus(spoolPassages, source, reading);
+    await using corpus = await openCorpus(spoolPassages, source, { ...reading, strict });
     const passages = () => readPassages(corpus.file, signal);
     // Reads the whole corpus first: a bad line at its end must not end the command after hours.
     const forecast = place.folder && (await model.forecast(passages(), options));
@@ -77,6 +86,7 @@ export const indexCommand = defineCommand({
     process.stderr.write(
       `${done}: ${index.directory}\n${describeCut(progress.cut(), maxPassageTokens)}`,
     );
+    return endOf(corpus.skipped);
   },
 });
 

@@ -9,7 +9,7 @@ import { deletePassages, readHeader } from "../../../retrieval/maintain.ts";
 import { readPassages } from "../../../text/read-passages.ts";
 import { defineCommand } from "../../line/command.ts";
 import { describeCut, startBuildProgress } from "../../output/build-progress.ts";
-import { openCorpus } from "../../shared/corpus.ts";
+import { endOf, openCorpus, STRICT } from "../../shared/corpus.ts";
 import { CORPUS, INDEX, JSON_OBJECT, MODEL, readIds, STORE } from "../../shared/file-options.ts";
 import { loadModel } from "../../shared/load-model.ts";
 import { UsageError } from "../../shared/usage-error.ts";
@@ -21,6 +21,7 @@ export const addCommand = defineCommand({
     store: STORE,
     corpus: CORPUS,
     ...DOCUMENT_OPTIONS,
+    strict: STRICT,
     ...WRITE_OPTIONS,
   },
   library: { spoolPassages },
@@ -52,6 +53,7 @@ export const addCommand = defineCommand({
       `Added ${total} passages, there are ${index.passageCount} now: ${directory}\n` +
         describeCut(progress.cut(), maxPassageTokens),
     );
+    return endOf(corpus.skipped);
   },
 });
 
