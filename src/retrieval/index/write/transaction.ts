@@ -95,16 +95,17 @@ export async function replaceIndex(
 ): Promise<Manifest> {
   await checkOwn(directory);
   const before = await findUsableManifest(directory);
-  const replace = (current: Manifest | undefined, name: string): Promise<IndexState> => {
+  const replace = async (current: Manifest | undefined, name: string): Promise<IndexState> => {
     // Another call may have built it meanwhile.
     if (current && !before && options.replace === false) throw notReplaceable(directory);
-    return write(name);
+    return withWords(directory, await write(name), options);
   };
   return runTransaction(directory, findUsableManifest, replace, options);
 }
 
 /**
- * Changes the index in `directory`.
+ * Changes the index in `directory`. What a change that fails has written stays, so that the same
+ * change can go on, but not on a full disk: nothing could be deleted from the index there.
  *
  * @throws {InputError} if there is no index
  */
@@ -112,7 +113,27 @@ export const updateIndex = (
   directory: string,
   write: (current: Manifest, name: string) => Promise<IndexState>,
   options: LockOptions,
-): Promise<Manifest> => runTransaction(directory, readManifest, write, options);
+): Promise<Manifest> => {
+  const change = async (current: Manifest, name: string): Promise<IndexState> => {
+    try {
+      return await withWords(directory, await write(current, name), options);
+    } catch (error) {
+      const isFull = error instanceof InputError && error.code === "ERR_REATT_DISK_FULL";
+      if (isFull) await clean(directory, current).catch(() => {}); // the error says more
+      throw error;
+    }
+  };
+  return runTransaction(directory, readManifest, change, options);
+};
+
+async function withWords(
+  directory: string,
+  state: IndexState,
+  { signal }: LockOptions,
+): Promise<IndexState> {
+  await writing(directory, () => writeMissingWords(directory, state, signal));
+  return state;
+}
 
 const findUsableManifest = (directory: string): Promise<Manifest | undefined> =>
   findManifest(directory).catch((error: unknown) => {
@@ -142,7 +163,6 @@ async function runTransaction<Current extends Manifest | undefined>(
     const name = segmentName(generation);
     if (current) await writing(directory, () => clean(directory, current, name));
     const state = await write(current, name);
-    await writing(directory, () => writeMissingWords(directory, state, options.signal));
     const next: Manifest = { ...state, format: "reatt-index", version: 1, generation };
     await lock.assertHeld();
     await writing(directory, async () => {

@@ -4,13 +4,15 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { InputError } from "../../../../src/io/errors.ts";
 import { writeManifest } from "../../../../src/retrieval/index/format/manifest.ts";
 import {
   checkReplaceable,
   type IndexState,
   replaceIndex,
+  updateIndex,
 } from "../../../../src/retrieval/index/write/transaction.ts";
-import { temporary } from "../../support.ts";
+import { rejects, temporary } from "../../support.ts";
 
 const EMPTY: IndexState = {
   header: { fingerprint: "model", dimension: 2, maxPassageTokens: 512, prompts: {} },
@@ -95,6 +97,26 @@ test("files of others in an index stay, and do not count as generations", async 
     "notes.txt",
   ]);
   assert.equal(await readdir(join(folder.path, "segments", "0000042")), ["photo.jpg"]);
+});
+
+test("a change that fills the disk leaves nothing, and another that fails can go on", async () => {
+  await using folder = await temporary();
+  await replace(folder.path);
+  const failing = (code: "ERR_REATT_DISK_FULL" | "ERR_REATT_BUSY") =>
+    updateIndex(
+      folder.path,
+      async (_, name) => {
+        const stage = join("segments", `${name}.stage`);
+        await put(folder.path, { [join(stage, "keys.f32")]: "", [join(stage, "journal")]: "" });
+        throw new InputError({ code, where: "keys.f32", expected: "a", got: "b", remedy: "c" });
+      },
+      {},
+    );
+  const segments = (): Promise<string[]> => readdir(join(folder.path, "segments"));
+  await rejects(failing("ERR_REATT_BUSY"), /keys\.f32: expected a/);
+  assert.equal(await segments(), ["000002.stage"]);
+  await rejects(failing("ERR_REATT_DISK_FULL"), /keys\.f32: expected a/);
+  assert.equal(await segments(), []);
 });
 
 test("a build that was stopped continues, and an index with a damaged manifest is replaced", async () => {
