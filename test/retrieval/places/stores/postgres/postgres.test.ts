@@ -114,6 +114,24 @@ function postgresTests(server: PostgresServer): void {
     await rejects(importPassages(store, makePassages(60), importing), damaged);
   });
 
+  test("long ids and passages of very many words are kept up to a limit", async () => {
+    const place = await importedInto(uses, 50);
+    await using store = await connectStore(place);
+    const adding = { ...importing, isImport: false };
+    const id = String.fromCodePoint(...Array.from({ length: 866 }, (_, i) => 0x4e00 + 17 * i));
+    const words = Array.from({ length: 200_000 }, (_, i) => `word${i.toString(36)}`);
+    const long = { id, title: "", text: words.join(" "), document: id };
+    await importPassages(store, [long], adding);
+    assert.equal((await store.get([id]))[0]!.passage, long);
+    assert.equal(await verifyIndex(place), []);
+    for (const other of [{ id: `${id}${id}` }, { document: `${id}a${id}` }]) {
+      const text = "w1";
+      const refused =
+        /an id and a document of at most 2600 bytes.*, got (?:id|document) of 519\d; /;
+      await rejects(importPassages(store, [{ ...long, text, ...other }], adding), refused);
+    }
+  });
+
   test("each fault is one line with its code", async () => {
     const place = await importedInto(uses, 50);
     const schema = schemaOf(place);
