@@ -5,7 +5,7 @@ import { COMMANDS } from "./commands.ts";
 import { EXIT, report, run } from "./run.ts";
 
 const abort = new AbortController();
-for (const name of ["SIGINT", "SIGTERM"]) {
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(name, () => {
     if (abort.signal.aborted) process.exit(EXIT.interrupted);
     abort.abort();

@@ -68,7 +68,7 @@ export const INPUT_ERRORS = {
   },
   ERR_REATT_FOLDER_EXISTS: {
     status: 409,
-    meaning: "There is a model or a run in the folder, and it may not be replaced",
+    meaning: "There is a model, a run or something of others, which may not be replaced",
     remedy: "name another folder, or resume the run",
   },
   ERR_REATT_DAMAGED_INDEX: {

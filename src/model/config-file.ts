@@ -8,6 +8,7 @@ import { excerpt } from "../io/excerpt.ts";
 import { parseJson } from "../io/json/parse-json.ts";
 import { replaceFile } from "../io/replace-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
+import { checkEmptyFolder } from "../io/unfinished-folder.ts";
 import { contradiction, type ModelConfig, ModelSchema } from "./config.ts";
 import { fromT5File, IGNORED_KEYS, sourceOf, T5File, toT5File } from "./t5-form.ts";
 
@@ -95,7 +96,7 @@ export async function hasRetrievalHead(folder: string): Promise<boolean> {
   return isOwnForm(keys) || names.some((key) => key in keys);
 }
 
-/** @throws {InputError} if `out` has a model */
+/** @throws {InputError} if `out` has a model, or other files, which the new ones could replace */
 export async function checkNoModel(
   out: string,
   remedy: string = "name another folder",
@@ -104,7 +105,7 @@ export async function checkNoModel(
     () => false,
     () => true,
   );
-  if (isFree) return;
+  if (isFree) return checkEmptyFolder(out);
   throw new InputError({
     code: "ERR_REATT_FOLDER_EXISTS",
     where: out,

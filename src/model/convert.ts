@@ -1,12 +1,10 @@
 /** Copies a model with its weights in another precision. */
 
-import { readdir } from "node:fs/promises";
 import type { TensorToWrite } from "../checkpoints/write-safetensors.ts";
 import { writeWeights } from "../checkpoints/write-weights.ts";
 import type { DownloadProgress } from "../hub/download.ts";
 import { locateModel } from "../hub/locate-model.ts";
-import { createDirectory } from "../io/create-directory.ts";
-import { InputError, writeErrorFrom } from "../io/errors.ts";
+import { beginFolder, endFolder } from "../io/unfinished-folder.ts";
 import { checkPath } from "../options/arguments.ts";
 import { callback, choice, type Given, integer, option, path, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
@@ -81,16 +79,14 @@ export async function convertModel(
   const { out, precision, shardBytes, onProgress, signal } = resolveOptions(CONVERT, options);
   const folder = await locateModel(model, { onProgress, signal });
   const config = await readConfig(folder);
-  await checkEmpty(out);
   await using stored = await openStored(folder, config);
-  await createDirectory(out).catch((error: unknown) => {
-    throw writeErrorFrom(error, out);
-  });
+  await beginFolder(out);
   const tensors = await tensorsOf(stored, config, precision, signal);
   const dtype = precision === "fp16" ? "F16" : "F32";
   const bytes = await writeWeights(out, tensors, { dtype, shardBytes });
   await copyModelFiles(folder, out, { weights: false });
   await writeConfig(out, config, folder);
+  await endFolder(out);
   return bytes;
 }
 
@@ -138,17 +134,4 @@ function keptFloat(config: ModelConfig): (name: string) => boolean {
   return (name) =>
     /\.wo\.|position_embeddings|relative_attention_bias|copy_gate/.test(name) ||
     retrieval.includes(name);
-}
-
-/** @throws {InputError} if there are files that could be mistaken for those of the new model */
-async function checkEmpty(out: string): Promise<void> {
-  const [first] = await readdir(out).catch(() => []);
-  if (first === undefined) return;
-  throw new InputError({
-    code: "ERR_REATT_FOLDER_EXISTS",
-    where: out,
-    expected: "a new or empty folder",
-    got: `one with ${first}`,
-    remedy: "name another folder",
-  });
 }

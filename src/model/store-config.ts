@@ -1,7 +1,7 @@
 /** Stores what was fitted for a model in `config.json` of its folder, or of a copy of it. */
 
 import { resolve } from "node:path";
-import { createOutputDirectory } from "../io/create-directory.ts";
+import { beginFolder, endFolder } from "../io/unfinished-folder.ts";
 import type { ModelConfig } from "./config.ts";
 import { CONFIG_FILE, checkNoModel, readConfig, writeConfig } from "./config-file.ts";
 import { copyModelFiles } from "./model-folder.ts";
@@ -21,8 +21,13 @@ export async function storeInConfig(
   out: string,
 ): Promise<void> {
   const config = await readConfig(folder);
-  if (resolve(out) !== resolve(folder)) await copyFiles(folder, out);
+  const isCopy = resolve(out) !== resolve(folder);
+  if (isCopy) {
+    await beginModelFolder(folder, out);
+    await copyModelFiles(folder, out, { weights: true });
+  }
   await writeConfig(out, { ...config, ...fitted }, folder);
+  if (isCopy) await endFolder(out);
 }
 
 /** @throws {InputError} if `out` has a model, unless it is `folder` */
@@ -31,8 +36,8 @@ export async function checkModelFolder(folder: string, out: string): Promise<voi
   await checkNoModel(out, `name another folder, or ${folder} to change its ${CONFIG_FILE} only`);
 }
 
-async function copyFiles(folder: string, out: string): Promise<void> {
+/** Creates `out` for a copy of `folder`, or takes that of a call that was stopped. */
+export async function beginModelFolder(folder: string, out: string): Promise<void> {
   await checkModelFolder(folder, out);
-  await createOutputDirectory(out);
-  await copyModelFiles(folder, out, { weights: true });
+  if (resolve(out) !== resolve(folder)) await beginFolder(out);
 }

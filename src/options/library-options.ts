@@ -6,6 +6,7 @@
 
 import { z } from "zod";
 import type { Provider } from "../tensor/session.ts";
+import { isLinkBase } from "../text/link.ts";
 import { choice, flag, integer, number, option, optionally, path, text } from "./option.ts";
 
 const ENGINE = "Search engine";
@@ -58,10 +59,7 @@ const shardRecord = z
 
 /** An address that a path can follow. */
 const LINK_BASE = option(
-  z
-    .string()
-    .refine((given) => URL.canParse(given), "an address such as https://example.org/docs")
-    .optional(),
+  z.string().refine(isLinkBase, "an address such as https://example.org/docs").optional(),
   {
     help: "the beginning of links to documents; their path or id follows",
     placeholder: "URL",

@@ -5,6 +5,10 @@ import type { Passage } from "./passage.ts";
 /** What a browser opens as a page. A document could name a script as its address. */
 const WEB_ADDRESS = /^https?:\/\//i;
 
+/** Whether the addresses behind a base are pages or files, and not scripts. */
+export const isLinkBase = (base: string): boolean =>
+  /^(?:https?|file):/i.test(base) && URL.canParse(base);
+
 /** The address of the document of a passage; undefined without one. */
 export type LinkOf = (passage: Pick<Passage, "id" | "document" | "metadata">) => string | undefined;
 
@@ -25,7 +29,8 @@ export function linkOf(
   const { url, _source: source, _page: page } = metadata;
   const own = typeof url === "string" && WEB_ADDRESS.test(url) ? url : undefined;
   const path = typeof source === "string" ? source : (document ?? id);
-  const link = own ?? (base === undefined ? undefined : behind(base, asPath(path)));
+  // an index can be made by others
+  const link = own ?? (base && isLinkBase(base) ? behind(base, asPath(path)) : undefined);
   const isPdf = /\.pdf$/i.test(own?.replace(/[?#].*$/s, "") ?? path);
   const isOpenedAtPage = link !== undefined && isPdf && typeof page === "number";
   return isOpenedAtPage && !link.includes("#") ? `${link}#page=${page}` : link;

@@ -110,6 +110,11 @@ function install(root: string, record: Listener): () => void {
       await original.rm(path, options);
       for (const path of gone) record({ kind: "unlink", path });
     },
+    rmdir: async (path: string) => {
+      await original.rmdir(path);
+      const name = inside(path);
+      if (name !== undefined) record({ kind: "unlink", path: name });
+    },
     copyFile: async (from: string, to: string) => {
       const data = readFileSync(from);
       const file = await replaced.open(to, "w");

@@ -399,10 +399,16 @@ test("a list of passages without most of the index deletes nothing", async () =>
   assert.is(index.passageCount, 3);
 });
 
-test("an index in its own folder of documents is refused", async () => {
+test("what looks like an index by its names is read; an index in its own folder is refused", async () => {
   await using place = await workplace();
   const { docs } = place;
+  const site = join(docs, "site");
+  await mkdir(join(site, "segments"), { recursive: true });
+  await writeFile(join(site, "index.json"), '{"text": "The page of the site."}');
+  await writeFile(join(site, "segments", "one.txt"), "The first segment.");
   await place.write("a.txt", "ants");
+  const found = ["added a.txt", "added site/index.json", "added site/segments/one.txt"];
+  assert.equal(await sync(place), [...found, 0]);
   const own = String(await model.sync(docs, { directory: docs }).catch(String));
   assert.match(own, /expected a folder for the index alone, got the folder of the documents;/);
 });

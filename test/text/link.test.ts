@@ -2,7 +2,9 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { linkOf } from "../../src/text/link.ts";
+import { OPEN_OPTIONS } from "../../src/options/library-options.ts";
+import { resolveOptions } from "../../src/options/resolve.ts";
+import { isLinkBase, linkOf } from "../../src/text/link.ts";
 
 const BASE = "https://example.org/docs/";
 
@@ -16,6 +18,20 @@ test("a link has the path of the file behind the base, and the page of a PDF", (
     [{ id: "\ud800" }, `${BASE}%EF%BF%BD`],
   ] as const)
     assert.is(linkOf(passage, BASE), link);
+});
+
+test("a base is the address of pages or files, and no script", () => {
+  const passage = { id: "a.md" };
+  for (const base of ["https://example.org", "HTTP://example.org/?f=", "file:///srv/docs"])
+    assert.ok(isLinkBase(base) && linkOf(passage, base)!.startsWith(base), base);
+  for (const base of ["javascript:alert(1)//", "data:text/html,a", "vbscript:x", "docs", "http:"]) {
+    assert.not.ok(isLinkBase(base), base);
+    assert.is(linkOf(passage, base), undefined);
+    assert.throws(
+      () => resolveOptions(OPEN_OPTIONS, { linkBase: base }),
+      /linkBase: expected an address such as https:\/\/example\.org\/docs, got /,
+    );
+  }
 });
 
 test("a path follows a query or a fragment at once, and a PDF still opens at its page", () => {

@@ -8,6 +8,7 @@ import type { Dirent } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { InputError, inputErrorFrom } from "../../io/errors.ts";
+import { kindOfFolder } from "../../io/index-folder.ts";
 import { PathPatterns } from "./path-patterns.ts";
 import { openRegularFile } from "./source-file.ts";
 
@@ -76,7 +77,7 @@ async function* below(
       throw unreadable(join(root, folder), error);
     },
   );
-  if (isIndex(entries)) return;
+  if (await isIndex(join(root, folder), entries)) return;
   const rules = [...outer, ...(await rulesOf(root, folder))];
   const all = [...rules, { folder: "", rules: ignored }];
   // not in the order of a language: it must be the same on every machine
@@ -101,9 +102,10 @@ async function* below(
 }
 
 /** An index of reatt holds the passages of documents, and is none itself. */
-function isIndex(entries: readonly Dirent[]): boolean {
-  const has = (name: string): boolean => entries.some((entry) => entry.name === name);
-  return has("segments") && (has("index.json") || has("codebooks")); // that of a stopped build
+async function isIndex(path: string, entries: readonly Dirent[]): Promise<boolean> {
+  if (!entries.some(({ name }) => name === "segments")) return false;
+  const kind = await kindOfFolder(path).catch(() => "foreign"); // its files say what is wrong
+  return kind === "index" || kind === "newer" || kind === "stopped";
 }
 
 async function rulesOf(root: string, folder: string): Promise<Rules[]> {

@@ -17,7 +17,7 @@ import {
 } from "../tables/number-format.ts";
 import type { Document } from "../tree/document.ts";
 import { childrenOf, type Element, find, first, textContent } from "../tree/markup.ts";
-import { subscript, superscript } from "../tree/scripts.ts";
+import { withScripts } from "../tree/scripts.ts";
 import { RecordIds } from "./record-ids.ts";
 import { sheetDocuments } from "./table.ts";
 
@@ -143,19 +143,21 @@ function shownOf(cell: Element, { texts, formats, isFrom1904 }: Context): ShownN
 
 /** A text whose parts may have formats, without the reading of Japanese words. */
 function richText(item: Element): string {
-  let written = "";
-  for (const run of childrenOf(item)) {
-    if (run.name !== "r" && run.name !== "t") continue;
-    const texts = run.name === "t" ? [run] : childrenOf(run, "t");
-    const text = texts.map((one) => unescaped(textContent(one))).join("");
-    const align = first(run, "vertAlign")?.attributes.val;
-    const before = written.slice(-1);
-    if (align === "superscript") written += superscript(text, before);
-    else if (align === "subscript") written += subscript(text, before);
-    else written += text;
-  }
-  return written;
+  const runs = childrenOf(item).filter(({ name }) => name === "r" || name === "t");
+  return withScripts(
+    runs.map((run) => {
+      const texts = run.name === "t" ? [run] : childrenOf(run, "t");
+      const text = texts.map((one) => unescaped(textContent(one))).join("");
+      const align = first(run, "vertAlign")?.attributes.val;
+      return { text, script: SCRIPTS[align ?? ""] };
+    }),
+  );
 }
+
+const SCRIPTS: Readonly<Record<string, "sup" | "sub" | undefined>> = {
+  superscript: "sup",
+  subscript: "sub",
+};
 
 /** `_x000D_` is a character that XML cannot hold, or the end of a line (22.9.2.19). */
 const unescaped = (text: string): string =>

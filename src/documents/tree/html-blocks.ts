@@ -68,14 +68,24 @@ export interface Aside {
 
 /** Text that is being collected, with the lines that it stands on. */
 class Collected {
-  text = "";
-  marks: LineMark[] = [];
+  readonly marks: LineMark[] = [];
+  readonly #parts: string[] = [];
+  #length = 0;
+  /** Its last character. To ask a growing string for it takes time in proportion to the string. */
+  last = "";
+
+  get text(): string {
+    return this.#parts.join("");
+  }
 
   /** @param line undefined for the line of the text before it */
   add(text: string, line?: number): void {
     if (line !== undefined && line > 0 && this.marks.at(-1)?.[1] !== line)
-      this.marks.push([this.text.length, line]);
-    this.text += text;
+      this.marks.push([this.#length, line]);
+    if (text === "") return;
+    this.#parts.push(text);
+    this.#length += text.length;
+    this.last = text.slice(-1);
   }
 }
 
@@ -269,8 +279,7 @@ export class HtmlBlocks {
   }
 
   #space(): void {
-    const { text } = this.#running;
-    if (text !== "" && !text.endsWith(" ") && !text.endsWith("\n")) this.#running.add(" ");
+    if (!["", " ", "\n"].includes(this.#running.last)) this.#running.add(" ");
   }
 
   #script(element: Element): void {
@@ -278,7 +287,7 @@ export class HtmlBlocks {
     const text = this.#inline(element);
     if (/^\[\w{1,4}\]$/.test(text)) return; // of a note without a link
     const write = element.name === "sup" ? superscript : subscript;
-    this.#running.add(write(text, this.#running.text.slice(-1)), element.line);
+    this.#running.add(write(text, this.#running.last), element.line);
   }
 
   #link(element: Element): void {
@@ -342,8 +351,9 @@ export class HtmlBlocks {
           }
     };
     collect(element);
-    const start = /^(?:[^\S\n]*\n)*/.exec(code.text)![0].length;
-    this.#emit(0, code.text.slice(start).trimEnd(), {
+    const { text } = code;
+    const start = /^(?:[^\S\n]*\n)*/.exec(text)![0].length;
+    this.#emit(0, text.slice(start).trimEnd(), {
       kind: "code",
       ...linesOf(code.marks.map(([at, line]) => [Math.max(0, at - start), line])),
     });
@@ -461,7 +471,7 @@ export class HtmlBlocks {
   }
 
   #addItem(text: string, line: number): void {
-    if (this.#listed.text !== "") this.#listed.add("\n");
+    if (this.#listed.last !== "") this.#listed.add("\n");
     this.#listed.add(text, line);
   }
 

@@ -5,7 +5,7 @@ import type { Place } from "./document.ts";
 import { HtmlBlocks } from "./html-blocks.ts";
 import { type Element, isText, type Text } from "./markup.ts";
 import type { Outline } from "./outline.ts";
-import { subscript, superscript } from "./scripts.ts";
+import { type TextRun, withScripts } from "./scripts.ts";
 
 export type Node = Element | Text;
 
@@ -51,15 +51,14 @@ export class Inline {
 }
 
 /** Inline nodes as one line, for a title: a line break is a space, an exponent `10^6`. */
-export function lineOf(nodes: readonly Node[]): string {
-  let line = "";
-  for (const node of nodes)
-    if (isText(node)) line += node.text;
-    else if (node.name === "br") line += " ";
-    else if (node.name === "sup") line += superscript(lineOf(node.children), line.slice(-1));
-    else if (node.name === "sub") line += subscript(lineOf(node.children), line.slice(-1));
-    else line += lineOf(node.children);
-  return line.replace(/\s+/gu, " ");
+export const lineOf = (nodes: readonly Node[]): string =>
+  withScripts(nodes.map(textInLine)).replace(/\s+/gu, " ");
+
+function textInLine(node: Node): TextRun {
+  if (isText(node)) return node;
+  const { name, children } = node;
+  if (name === "br") return { text: " " };
+  return { text: lineOf(children), script: name === "sup" || name === "sub" ? name : "" };
 }
 
 /** Adds the blocks of HTML elements. */

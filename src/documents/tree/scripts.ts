@@ -22,6 +22,24 @@ export function subscript(text: string, before: string): string {
   return /\p{L}$/u.test(before) && /^[\d.,+-]+$/.test(text) ? text : `_${grouped(text)}`;
 }
 
+/** A part of a text that is a superscript, a subscript or neither. */
+export interface TextRun {
+  readonly text: string;
+  readonly script?: "sup" | "sub" | "" | undefined;
+}
+
+export function withScripts(runs: readonly TextRun[]): string {
+  const written: string[] = [];
+  let before = ""; // that of the string would take time in proportion to the string
+  for (const { text, script } of runs) {
+    const write = script === "sup" ? superscript : script === "sub" ? subscript : undefined;
+    const part = write ? write(text, before) : text;
+    written.push(part);
+    before = part.slice(-1) || before;
+  }
+  return written.join("");
+}
+
 const grouped = (text: string): string =>
   /^[-−+]?[\p{L}\p{N}.,]+$/u.test(text) ? text : `(${text})`;
 
@@ -94,18 +112,29 @@ export function formula(element: Element): string {
   const parts = childrenOf(element).map((child) => formula(child));
   const own = WRITE.get(element.name)?.(parts, element);
   if (own !== undefined) return own;
-  if (parts.length > 0) return parts.reduce(beside, "");
+  if (parts.length > 0) return inRow(parts);
   return element.children.some(isText) && !element.name.startsWith("m") ? textContent(element) : "";
 }
 
-/** `c^2` and `d` are `c^2 d`; `2` and `1/3` are `2 1/3`. */
-function beside(before: string, after: string): string {
-  const isSplit =
-    /^[\p{L}\p{N}]/u.test(after) &&
-    (/[\^_][\p{L}\p{N}.]{1,50}$/u.test(before) ||
-      (/[\p{L}\p{N}]$/u.test(before) && /^[^\s/]{1,100}\//.test(after)));
-  return `${before}${isSplit ? " " : ""}${after}`;
+/** Characters that `isSplit` looks at: `^` and 50 others, of two units each. */
+const TAIL = 101;
+
+function inRow(parts: readonly string[]): string {
+  const row: string[] = [];
+  let tail = "";
+  for (const part of parts) {
+    if (isSplit(tail, part)) row.push(" ");
+    row.push(part);
+    tail = (tail + part).slice(-TAIL);
+  }
+  return row.join("");
 }
+
+/** `c^2` and `d` are `c^2 d`; `2` and `1/3` are `2 1/3`. */
+const isSplit = (before: string, after: string): boolean =>
+  /^[\p{L}\p{N}]/u.test(after) &&
+  (/[\^_][\p{L}\p{N}.]{1,50}$/u.test(before) ||
+    (/[\p{L}\p{N}]$/u.test(before) && /^[^\s/]{1,100}\//.test(after)));
 
 /** Relations have spaces around them. */
 function symbol(element: Element): string {

@@ -12,6 +12,7 @@
  * Source: Santhanam et al., PLAID, 2022 (also for leaving out keys by their centroids).
  */
 
+import { setImmediate } from "node:timers/promises";
 import type { Codebook } from "../codec/codec.ts";
 import type { CompressedStore } from "../index/format/compressed-store.ts";
 import { openMatMul } from "../scoring/matmul.ts";
@@ -116,6 +117,7 @@ async function bestOf(
       const ordinals = round.subarray(first, first + READ_BATCH);
       for (const [i, score] of (await scoreCodes(ordinals)).entries())
         best.push(ordinals[i]!, score);
+      await setImmediate(); // codes in memory are read at once, and others use the process too
     }
     const { ordinals } = best.take(hits);
     const found = ordinals.filter((ordinal) => !known.has(ordinal));

@@ -18,17 +18,21 @@ import { ANSWER } from "../../reatt/options.ts";
 import { RETRIEVE_OPTIONS } from "../../retrieval/rank.ts";
 import { parseWhere } from "../../retrieval/where/parse-where.ts";
 import { whereSchema } from "../../retrieval/where/where.ts";
+import { countWords } from "../../text/units.ts";
 import { TEXT_CONDITION, WHERE_REFERENCE } from "./where-description.ts";
 
 /** A question has at most 512 tokens; tokenizing a longer text would hold up other requests. */
 const MAX_QUESTION_CHARACTERS = 10_000;
+/** A paragraph. Each word is compared with each passage that is returned. */
+const MAX_QUESTION_WORDS = 200;
 /** Characters of a passage. */
 const MAX_TEXT_CHARACTERS = 100_000;
 /** Characters of the passages that one request reads: about 250 windows of 512 tokens. */
 const MAX_CHARACTERS_READ = 500_000;
 /** Passages that one request reads or explains. Reading 100 takes seconds on two cores. */
 const MAX_PASSAGES_READ = 100;
-const MAX_PASSAGES_RETRIEVED = 1_000;
+/** More than a person looks at: 20 pages. */
+const MAX_PASSAGES_RETRIEVED = 200;
 /** Passages of one `PUT`. */
 const MAX_PASSAGES_WRITTEN = 1_000;
 const MAX_WHERE_CHARACTERS = 10_000;
@@ -48,7 +52,11 @@ function upTo(maximum: number, schema: z.ZodString): z.ZodString {
 
 const question = upTo(MAX_QUESTION_CHARACTERS, z.string("a question as text"))
   .regex(/\S/, "a question")
-  .describe("The question, of at most 512 tokens.");
+  .refine(
+    (given) => countWords(given.slice(0, 2 * MAX_QUESTION_CHARACTERS)) <= MAX_QUESTION_WORDS,
+    `at most ${MAX_QUESTION_WORDS} words`,
+  )
+  .describe(`The question, of at most ${MAX_QUESTION_WORDS} words and 512 tokens.`);
 
 const id = upTo(200, z.string("text")).default("1").describe("Returned as the id of the result.");
 

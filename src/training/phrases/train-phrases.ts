@@ -9,6 +9,7 @@ import { encodeSequences } from "../../encoder/retriever-session.ts";
 import { exactMatch } from "../../evaluation/answers.ts";
 import { InputError } from "../../io/errors.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
+import { beginFolder, endFolder } from "../../io/unfinished-folder.ts";
 import { createRandom } from "../../math/random.ts";
 import { checkNoModel } from "../../model/config-file.ts";
 import { writeModel } from "../../model/write-model.ts";
@@ -121,7 +122,9 @@ export async function* trainPhrases(
   yield* runSteps({ options, model, index, trainer, questions, states, gold });
   const values = (name: string): Float32Array =>
     model.parameters.get(name)?.value ?? model.weights.get(name)!;
+  await beginFolder(out);
   await writeModel(out, model.config, values, { original: model.folder, dtype: "F32" });
+  await endFolder(out);
   return { folder: out, questions: questions.length, examples: gold.length };
 }
 

@@ -14,7 +14,7 @@ export function runFolder(out: string): string {
   return join(dirname(named), `${basename(named)}.run`);
 }
 
-/** @throws {InputError} if `out` has a model without its run, which a new run would replace */
+/** @throws {InputError} if `out` has files and no run, which a new run could replace */
 export async function checkFree(out: string): Promise<void> {
   if (!existsSync(runFolder(out))) await checkNoModel(out);
 }

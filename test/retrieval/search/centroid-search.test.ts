@@ -121,4 +121,24 @@ test("a ranking has exact scores of given passages too, each passage once", asyn
   assert.equal(listed(none!), all.slice(0, HITS));
 });
 
+test("others use the process during a search, also if all codes are in memory", async () => {
+  const { store, engine } = await openSearch(1, 1);
+  await using _ = engine;
+  let turn = 0; // of the event loop
+  const count = (): void => {
+    turn++;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const turns = new Set<number>();
+  const codes = store.codes.bind(store);
+  store.codes = (...given) => {
+    turns.add(turn);
+    return codes(...given);
+  };
+  await engine.search([QUESTION], REQUEST);
+  clearImmediate(next);
+  assert.ok(turns.size > PASSAGES / 256, `${turns.size}`); // passages of a batch
+});
+
 test.run();

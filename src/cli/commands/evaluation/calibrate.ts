@@ -15,9 +15,8 @@ import {
   type FoundPassageOutcome,
   fitScoreCalibration,
 } from "../../../evaluation/score-calibration.ts";
-import { createOutputDirectory } from "../../../io/create-directory.ts";
 import { storeCalibration } from "../../../model/store-calibration.ts";
-import { checkModelFolder } from "../../../model/store-config.ts";
+import { beginModelFolder } from "../../../model/store-config.ts";
 import { number, option, path, type Resolved, text, valuesOf } from "../../../options/option.ts";
 import { ANSWER_OPTIONS, READ_TOP_K } from "../../../options/search-request.ts";
 import { ANSWER } from "../../../reatt/options.ts";
@@ -75,7 +74,7 @@ export const calibrateCommand = defineCommand({
     return withSearch({ ...values, queries: values.data }, signal, async (open) => {
       const { model, data, out } = values;
       checkAnswers(open.questions, data, 0);
-      if (out !== undefined) await prepareFolder(model, out);
+      if (out !== undefined) await beginModelFolder(model, out);
       const record = out === undefined ? undefined : join(out, RECORD);
       const result = await calibrate(open, values, record);
       const { rated: _, found: __, firstBlocks: ___, ...shared } = result;
@@ -88,11 +87,6 @@ export const calibrateCommand = defineCommand({
     });
   },
 });
-
-async function prepareFolder(model: string, out: string): Promise<void> {
-  await checkModelFolder(model, out);
-  await createOutputDirectory(out);
-}
 
 async function calibrate(
   open: OpenSearch,

@@ -1,7 +1,7 @@
 /** Front matter of Markdown: YAML between `---`, TOML between `+++`. */
 
 import { parse as parseToml } from "smol-toml";
-import { parseDocument, visit } from "yaml";
+import { isScalar, type Pair, parseDocument, visit } from "yaml";
 import type { Metadata } from "../../../text/passage.ts";
 import { metadataOf } from "../../../text/record-fields.ts";
 
@@ -64,13 +64,25 @@ function yamlOf(text: string): unknown {
     const value = written.split(/\s#/, 1)[0]!.trim(); // without its comment
     return /:(?:\s|$)/.test(value) ? name + JSON.stringify(value) : line;
   });
-  const document = parseDocument(quoted, { logLevel: "silent" });
+  // the parser compares each key with all before it
+  const document = parseDocument(quoted, { logLevel: "silent", uniqueKeys: false });
   if (document.errors[0]) throw document.errors[0];
   visit(document, {
+    Map: (_, { items }) => checkUnique(items),
     Scalar(_, node) {
       const { value, source } = node;
       if (typeof value === "number" && source !== String(value)) node.value = source;
     },
   });
   return document.toJS({ maxAliasCount: 100 });
+}
+
+/** @throws {Error} for a key that is there twice, as the parser does */
+function checkUnique(items: readonly Pair[]): void {
+  const known = new Set<unknown>();
+  for (const { key } of items) {
+    const value = isScalar(key) ? key.value : key;
+    if (known.has(value)) throw new Error("a key twice");
+    known.add(value);
+  }
 }

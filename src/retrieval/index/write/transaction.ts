@@ -3,13 +3,20 @@
  * leaves it complete.
  */
 
-import { access, readdir, rm, stat } from "node:fs/promises";
+import { access, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createDirectory, syncName } from "../../../io/create-directory.ts";
+import type { ErrorCode } from "../../../io/error-codes.ts";
 import { InputError } from "../../../io/errors.ts";
+import {
+  isCodebookName,
+  isIndexFile,
+  isSegmentName,
+  kindOfFolder,
+} from "../../../io/index-folder.ts";
 import { type LockOptions, whileLocked } from "../../../io/lock.ts";
 import { syncDirectory } from "../../../io/replace-file.ts";
-import { isInUse, writing } from "../blocks/storage.ts";
+import { isInUse, readingErrorFrom, writing } from "../blocks/storage.ts";
 import { journalPath } from "../format/journal.ts";
 import {
   codebookPath,
@@ -38,27 +45,33 @@ export const stageName = (segment: string): string => `${segment}${STAGE}`;
 export const addedName = (segment: string): string => `${segment}.added`;
 
 /**
- * @throws {InputError} if `directory` is a file, or if there is an index in it that may not be
- * replaced
+ * @throws {InputError} if `directory` is a file, if there is an index in it that may not be
+ *   replaced, or if it has anything that reatt did not write
  */
 export async function checkReplaceable(directory: string, replace: boolean): Promise<void> {
-  const isFile = await stat(directory).then(
-    (found) => !found.isDirectory(),
-    () => false,
-  );
-  if (isFile)
-    throw new InputError({
-      where: directory,
-      expected: "a folder for the index",
-      got: "a file",
-      remedy: "name a new folder",
-    });
-  const exists = await access(manifestPath(directory)).then(
-    () => true,
-    () => false,
-  );
-  if (exists && !replace) throw notReplaceable(directory);
+  await checkOwn(directory);
+  if (!replace && (await exists(manifestPath(directory)))) throw notReplaceable(directory);
 }
+
+/** @throws {InputError} unless `directory` is an index of this version, empty or absent */
+export async function checkOwn(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => undefined);
+  if (found && !found.isDirectory())
+    throw notOwn(directory, "a folder for the index", "a file", "ERR_REATT_BAD_INPUT");
+  const kind = await kindOfFolder(directory).catch((error: unknown) => {
+    throw readingErrorFrom(error, directory);
+  });
+  if (kind === "newer") throw notOwn(directory, "an index of version 1", "one of a newer version");
+  if (kind === "foreign")
+    throw notOwn(directory, "an empty folder or an index", "files that are not those of an index");
+}
+
+const notOwn = (
+  where: string,
+  expected: string,
+  got: string,
+  code: ErrorCode = "ERR_REATT_FOLDER_EXISTS",
+): InputError => new InputError({ code, where, expected, got, remedy: "name a new folder" });
 
 const notReplaceable = (directory: string): InputError =>
   new InputError({
@@ -70,23 +83,29 @@ const notReplaceable = (directory: string): InputError =>
       "open it, add to it (reatt index add) or replace it (--replace; in code, replace: true)",
   });
 
-/** Replaces the index in `directory`, or creates one. A damaged manifest counts as none. */
+/**
+ * Replaces the index in `directory`, or creates one. A damaged manifest counts as none.
+ *
+ * @throws {InputError} if the folder has anything that reatt did not write
+ */
 export async function replaceIndex(
   directory: string,
   write: (name: string) => Promise<IndexState>,
   options: LockOptions & { readonly replace?: boolean | undefined },
 ): Promise<Manifest> {
+  await checkOwn(directory);
   const before = await findUsableManifest(directory);
-  const replace = (current: Manifest | undefined, name: string): Promise<IndexState> => {
+  const replace = async (current: Manifest | undefined, name: string): Promise<IndexState> => {
     // Another call may have built it meanwhile.
     if (current && !before && options.replace === false) throw notReplaceable(directory);
-    return write(name);
+    return withWords(directory, await write(name), options);
   };
   return runTransaction(directory, findUsableManifest, replace, options);
 }
 
 /**
- * Changes the index in `directory`.
+ * Changes the index in `directory`. What a change that fails has written stays, so that the same
+ * change can go on, but not on a full disk: nothing could be deleted from the index there.
  *
  * @throws {InputError} if there is no index
  */
@@ -94,7 +113,27 @@ export const updateIndex = (
   directory: string,
   write: (current: Manifest, name: string) => Promise<IndexState>,
   options: LockOptions,
-): Promise<Manifest> => runTransaction(directory, readManifest, write, options);
+): Promise<Manifest> => {
+  const change = async (current: Manifest, name: string): Promise<IndexState> => {
+    try {
+      return await withWords(directory, await write(current, name), options);
+    } catch (error) {
+      const isFull = error instanceof InputError && error.code === "ERR_REATT_DISK_FULL";
+      if (isFull) await clean(directory, current).catch(() => {}); // the error says more
+      throw error;
+    }
+  };
+  return runTransaction(directory, readManifest, change, options);
+};
+
+async function withWords(
+  directory: string,
+  state: IndexState,
+  { signal }: LockOptions,
+): Promise<IndexState> {
+  await writing(directory, () => writeMissingWords(directory, state, signal));
+  return state;
+}
 
 const findUsableManifest = (directory: string): Promise<Manifest | undefined> =>
   findManifest(directory).catch((error: unknown) => {
@@ -124,7 +163,6 @@ async function runTransaction<Current extends Manifest | undefined>(
     const name = segmentName(generation);
     if (current) await writing(directory, () => clean(directory, current, name));
     const state = await write(current, name);
-    await writing(directory, () => writeMissingWords(directory, state, options.signal));
     const next: Manifest = { ...state, format: "reatt-index", version: 1, generation };
     await lock.assertHeld();
     await writing(directory, async () => {
@@ -153,7 +191,8 @@ async function syncFolders(directory: string, { segments, codec }: IndexState): 
  * above all complete segments, which belong to a manifest that was lost.
  */
 async function firstGeneration(directory: string): Promise<number> {
-  const last = (await readdir(join(directory, "segments"))).sort().at(-1);
+  const names = await readdir(join(directory, "segments"));
+  const last = names.filter(isSegmentName).sort().at(-1);
   if (last === undefined) return 1;
   const folder = segmentPath(directory, last);
   const isComplete =
@@ -167,7 +206,10 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Removes what belongs neither to `manifest` nor to the transaction that writes `pending`. */
+/**
+ * Removes what belongs neither to `manifest` nor to the transaction that writes `pending`. Names
+ * that no index gives are left alone.
+ */
 async function clean(
   directory: string,
   { segments, codec }: Manifest,
@@ -176,11 +218,12 @@ async function clean(
   const kept = segments.map(({ name }) => name);
   if (pending !== undefined) kept.push(pending, stageName(pending), addedName(pending));
   for (const name of await readdir(join(directory, "segments")))
-    if (!kept.includes(name)) await remove(segmentPath(directory, name));
+    if (isSegmentName(name) && !kept.includes(name))
+      await removeFolder(segmentPath(directory, name));
   for (const name of await readdir(join(directory, "codebooks"))) {
     const path = codebookPath(directory, name);
     if (codec.name === "quantised" && name === codec.codebook) await keepOnly(path, codec.files);
-    else if (name !== pending) await remove(path);
+    else if (isCodebookName(name) && name !== pending) await removeFolder(path);
   }
   for (const { name, files, deleted } of segments)
     await keepOnly(segmentPath(directory, name), {
@@ -190,14 +233,27 @@ async function clean(
     });
 }
 
-/** Removes the files of a folder that are no key of `files`. */
+/** Removes the files of an index from a folder that are no key of `files`. */
 async function keepOnly(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
-  for (const name of await readdir(folder)) if (!(name in files)) await remove(join(folder, name));
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (name in files || !isIndexFile(name)) continue;
+    if (name === "window") await removeFolder(path);
+    else await remove(rm(path));
+  }
 }
 
-/** Removes a file or a folder. If it is in use, a later transaction removes it. */
-async function remove(path: string): Promise<void> {
-  await rm(path, { recursive: true }).catch((error: unknown) => {
-    if (!isInUse(error)) throw error;
+/** Removes the files of an index from a folder, and the folder if there are no others. */
+async function removeFolder(folder: string): Promise<void> {
+  if (!(await stat(folder)).isDirectory()) return;
+  await keepOnly(folder, {});
+  await remove(rmdir(folder));
+}
+
+/** What is in use is removed by a later transaction, and a folder with other files stays. */
+async function remove(removal: Promise<void>): Promise<void> {
+  await removal.catch((error: unknown) => {
+    const isOthers = (error as NodeJS.ErrnoException).code === "ENOTEMPTY";
+    if (!isInUse(error) && !isOthers) throw error;
   });
 }

@@ -15,7 +15,7 @@ import { verifyFolder } from "../../index/maintain/verify.ts";
 import { bitsOption } from "../../index/write/automatic-bits.ts";
 import { buildIndex } from "../../index/write/build.ts";
 import { forecastBuild } from "../../index/write/forecast.ts";
-import { checkReplaceable } from "../../index/write/transaction.ts";
+import { checkOwn, checkReplaceable } from "../../index/write/transaction.ts";
 import type { IndexReader, Place, PlaceOptions } from "../place.ts";
 import { openFolder } from "./open-folder.ts";
 
@@ -53,6 +53,7 @@ export function folderPlace(path: string, { from, wait, signal }: PlaceOptions):
       await replaceFile(recordPath, (file) => file.writeFile(text));
     },
     async exclusively(work) {
+      await checkOwn(directory);
       await createOutputDirectory(syncFolder);
       return whileLocked(syncFolder, { wait, signal }, work);
     },

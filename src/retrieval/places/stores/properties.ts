@@ -4,6 +4,7 @@
  * together all learn a codebook, and the first to create the collection decides.
  */
 
+import { crc32 } from "node:zlib";
 import { z } from "zod";
 import { InputError } from "../../../io/errors.ts";
 import { LANGUAGES, type Language } from "../../../text/languages.ts";
@@ -34,12 +35,14 @@ const codebookSchema = z.strictObject({
 
 const schema = z.strictObject({
   format: z.literal("reatt-store"),
-  version: z.literal(1),
+  version: z.literal(2),
   header: headerSchema,
   /** Absent: the codes are float32 keys. */
   codebook: codebookSchema.optional(),
   /** The languages whose words are stemmed. */
   languages: z.array(z.enum(LANGUAGES)).readonly(),
+  /** CRC-32 of the JSON of all other fields. */
+  checksum: z.int(),
 });
 
 /** The name of the record. */
@@ -72,22 +75,28 @@ export async function readProperties(store: Store): Promise<StoreProperties> {
 
 export function writeProperties({ header, codec, languages }: StoreProperties): string {
   const { codebook } = codec;
-  const properties: z.infer<typeof schema> = {
+  const properties: Omit<z.infer<typeof schema>, "checksum"> = {
     format: "reatt-store",
-    version: 1,
+    version: 2,
     header,
     ...(codebook && { codebook: textOf(codebook) }),
     languages,
   };
-  return JSON.stringify(properties);
+  return JSON.stringify({ ...properties, checksum: checksumOf(properties) });
 }
 
+/** Of the text, which has the order of the fields that it was written in. */
+const checksumOf = (fields: object): number => crc32(JSON.stringify(fields));
+
 export function parseProperties(text: string, where: string): StoreProperties {
-  const parsed = schema.safeParse(parseOrUndefined(text));
+  const value = parseOrUndefined(text);
+  const parsed = schema.safeParse(value);
   if (!parsed.success) {
     const { path, message } = parsed.error.issues[0]!;
     throw damaged(where, `${path.join(".")}: ${message}`);
   }
+  const { checksum, ...fields } = value as z.infer<typeof schema>;
+  if (checksum !== checksumOf(fields)) throw damaged(where, "others, by their checksum");
   const { header, codebook: stored, languages } = parsed.data;
   const codebook = stored && codebookOf(stored, header.dimension, where);
   const decoder = codebook ? residualDecoder(codebook) : float32Decoder(header.dimension);

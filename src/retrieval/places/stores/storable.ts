@@ -1,6 +1,7 @@
 /** Texts that every store keeps as they are. */
 
 import { InputError } from "../../../io/errors.ts";
+import { excerpt } from "../../../io/excerpt.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Described } from "./store-errors.ts";
 
@@ -27,11 +28,24 @@ export function unstorableText(value: object): string | undefined {
   return found;
 }
 
-/** @throws {InputError} for a passage with a text that is not storable */
+/** Of an id or a document in UTF-8. A key of an index of PostgreSQL has at most 2,704 bytes. */
+const MAX_KEY_BYTES = 2_600;
+
+/** @throws {InputError} for a passage that a store does not keep */
 export function checkStorable(
   { id, title, text, document = "", metadata = {} }: Passage,
   where: string,
 ): void {
+  for (const [name, key] of Object.entries({ id, document })) {
+    const bytes = Buffer.byteLength(key);
+    if (bytes <= MAX_KEY_BYTES) continue;
+    throw new InputError({
+      where: `${where}: passage ${excerpt(id)}`,
+      expected: `an id and a document of at most ${MAX_KEY_BYTES} bytes, as stores keep them`,
+      got: `${name} of ${bytes}`,
+      remedy: "give it a shorter one",
+    });
+  }
   if (unstorableText({ id, title, text, document, metadata }) === undefined) return;
   const got = `others in the passage ${JSON.stringify(id)}`;
   throw new InputError({ where, ...UNSTORABLE, got });

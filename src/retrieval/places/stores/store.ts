@@ -77,7 +77,11 @@ export interface Store extends AsyncDisposable {
   readonly address: string;
   /** Creates the collection with this record, unless there is one. Returns the record it has. */
   create(dimension: number, properties: string): Promise<string>;
-  /** Removes the collection with all its passages and records. */
+  /**
+   * Removes the collection with all its passages and records.
+   *
+   * @throws {InputError} if there is something of others under its name, which then stays
+   */
   drop(): Promise<void>;
   /** A text that the collection has under a name; undefined without it, or without a collection. */
   record(name: string): Promise<string | undefined>;

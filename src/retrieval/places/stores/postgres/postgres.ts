@@ -6,7 +6,7 @@
  * Sources: https://github.com/pgvector/pgvector#iterative-index-scans, https://node-postgres.com
  */
 
-import type { Pool, QueryResult } from "pg";
+import type { Pool, PoolClient, QueryResult } from "pg";
 import type { Passage } from "../../../../text/passage.ts";
 import type { Where } from "../../../where/where.ts";
 import { batches } from "../batches.ts";
@@ -22,6 +22,7 @@ import type {
 } from "../store.ts";
 import { openPool, parseAddress } from "./address.ts";
 import { postgresError } from "./errors.ts";
+import { checkOwnSchema, dropCollection } from "./ownership.ts";
 import {
   PASSAGE,
   passageOf,
@@ -32,7 +33,7 @@ import {
   storedPassage,
   vectorText,
 } from "./rows.ts";
-import { COUNTS, createTables } from "./tables.ts";
+import { COUNTS, createTables, LOCK_TABLES } from "./tables.ts";
 import { type Bind, conditionSql } from "./where.ts";
 import { isStorable, quoted, wordsSql } from "./words.ts";
 
@@ -68,17 +69,23 @@ class PostgresStore implements Store {
   }
 
   create(dimension: number, properties: string): Promise<string> {
-    return this.#attempt(() => createCollection(this.#pool, this.#schema, dimension, properties));
+    return this.#whileAlone(async (client) => {
+      await checkOwnSchema(client, this.#schema, this.address);
+      return createCollection(client, this.#schema, dimension, properties);
+    });
   }
 
-  async drop(): Promise<void> {
-    await this.#query(`DROP SCHEMA IF EXISTS ${this.#schema} CASCADE`);
+  drop(): Promise<void> {
+    return this.#whileAlone((client) => dropCollection(client, this.#schema, this.address));
   }
 
   async record(name: string): Promise<string | undefined> {
     const table = "SELECT to_regclass($1) AS found";
     const [row] = await this.#rows<{ found: string | null }>(table, [this.#records]);
-    if (!row?.found) return undefined;
+    if (!row?.found) {
+      await this.#attempt(() => checkOwnSchema(this.#pool, this.#schema, this.address));
+      return undefined;
+    }
     const text = `SELECT contents FROM ${this.#records} WHERE name = $1`;
     return (await this.#rows<{ contents: string }>(text, [name]))[0]?.contents;
   }
@@ -176,6 +183,24 @@ class PostgresStore implements Store {
     });
   }
 
+  /** A transaction that no other creates or drops beside. */
+  #whileAlone<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    return this.#attempt(async () => {
+      const client = await this.#pool.connect();
+      try {
+        await client.query("BEGIN");
+        await client.query(LOCK_TABLES);
+        const result = await work(client);
+        await client.query("COMMIT");
+        client.release();
+        return result;
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
+    });
+  }
+
   #query<Found extends object>(
     text: string,
     values: readonly unknown[] = [],
@@ -217,28 +242,18 @@ class PostgresStore implements Store {
   }
 }
 
-/** Creates the tables and the record, unless there are some, in one transaction. */
+/** Creates the tables and the record, unless there are some. */
 async function createCollection(
-  pool: Pool,
+  client: PoolClient,
   schema: string,
   dimension: number,
   properties: string,
 ): Promise<string> {
-  const client = await pool.connect();
-  try {
-    await client.query("BEGIN");
-    for (const statement of createTables(schema, dimension)) await client.query(statement);
-    const insert = `INSERT INTO ${schema}.records VALUES ($1, $2) ON CONFLICT DO NOTHING`;
-    await client.query(insert, [PROPERTIES, properties]);
-    const text = `SELECT contents FROM ${schema}.records WHERE name = $1`;
-    const { rows } = await client.query<{ contents: string }>(text, [PROPERTIES]);
-    await client.query("COMMIT");
-    client.release();
-    return rows[0]!.contents;
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
+  for (const statement of createTables(schema, dimension)) await client.query(statement);
+  const insert = `INSERT INTO ${schema}.records VALUES ($1, $2) ON CONFLICT DO NOTHING`;
+  await client.query(insert, [PROPERTIES, properties]);
+  const text = `SELECT contents FROM ${schema}.records WHERE name = $1`;
+  return (await client.query<{ contents: string }>(text, [PROPERTIES])).rows[0]!.contents;
 }
 
 /** Collects the values of a statement. */

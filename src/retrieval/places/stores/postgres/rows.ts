@@ -2,6 +2,7 @@
 
 import type { Passage } from "../../../../text/passage.ts";
 import type { NewPassage, PassageRow, StoredPassage } from "../store.ts";
+import { storedMetadata } from "../stored-metadata.ts";
 import { termsText } from "./words.ts";
 
 /** A row as the client returns it. */
@@ -10,7 +11,8 @@ export interface Row extends Omit<PassageRow, "passage" | "tokens" | "cutTokens"
   readonly title: string;
   readonly text: string;
   readonly document: string | null;
-  readonly metadata: NonNullable<Passage["metadata"]>;
+  /** Whoever changes rows can leave any JSON here. */
+  readonly metadata: unknown;
   readonly checksum: string;
   readonly tokens: number;
   readonly cut_tokens: number;
@@ -79,7 +81,7 @@ export function passageOf({ id, title, text, document, metadata }: Omit<Row, "co
     title,
     text,
     ...(document !== null && { document }),
-    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...storedMetadata(metadata),
   };
 }
 

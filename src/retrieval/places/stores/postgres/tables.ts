@@ -7,14 +7,18 @@
  *                connection has a row of its own, so that writers do not wait for each other
  */
 
+import { createSchema, markAll } from "./ownership.ts";
+
 /** Names that differ from any other user's advisory locks with great probability. */
 const LOCK = 0x72_65_61_74; // "reat"
 
+/** Lets one transaction at a time create or drop: CREATE ... IF NOT EXISTS fails beside another. */
+export const LOCK_TABLES = `SELECT pg_advisory_xact_lock(${LOCK})`;
+
 /** The statements that create a collection, unless it is there. One transaction runs them all. */
 export const createTables = (schema: string, dimension: number): readonly string[] => [
-  `SELECT pg_advisory_xact_lock(${LOCK})`, // CREATE ... IF NOT EXISTS fails beside another
   "CREATE EXTENSION IF NOT EXISTS vector",
-  `CREATE SCHEMA IF NOT EXISTS ${schema}`,
+  createSchema(schema),
   `CREATE TABLE IF NOT EXISTS ${schema}.records (name text PRIMARY KEY, contents text NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS ${schema}.passages (
      id text COLLATE "C" PRIMARY KEY,
@@ -40,6 +44,7 @@ export const createTables = (schema: string, dimension: number): readonly string
      USING gin ((metadata::jsonb) jsonb_path_ops)`,
   `CREATE INDEX IF NOT EXISTS passages_document ON ${schema}.passages (document)`,
   ...createCounts(schema),
+  ...markAll(schema),
 ];
 
 /** What is counted: a name and its SQL over rows of passages. */

@@ -8,26 +8,34 @@ const ENOUGH_PASSAGES = 5_000;
 
 export const quoted = (term: string): string => `'${term.replace(/[\\']/g, "$&$&")}'`;
 
-/** Limits of tsvector. */
+/** Limits of tsvector. Source: https://www.postgresql.org/docs/18/textsearch-limitations.html */
 const MAX_TERM_BYTES = 2_046;
 const MAX_POSITION = 16_383;
+const MAX_POSITIONS = 255; // of a term
+const MAX_BYTES = 2 ** 20 - 1; // of all terms with their positions
 
 /** Longer terms are left out, as a store may do: they only choose candidates. */
 export const isStorable = (term: string): boolean =>
   term !== "" && Buffer.byteLength(term) <= MAX_TERM_BYTES;
 
-/** The value of a tsvector with the places of terms. */
+/** The value of a tsvector with the places of terms: the first ones that it has room for. */
 export function termsText(terms: readonly string[]): string {
   const positions = new Map<string, number[]>();
   for (const [i, term] of terms.entries()) {
     const known = positions.get(term) ?? [];
     positions.set(term, known);
-    known.push(Math.min(i + 1, MAX_POSITION));
+    if (known.length < MAX_POSITIONS) known.push(Math.min(i + 1, MAX_POSITION));
   }
-  return Array.from(positions)
-    .filter(([term]) => isStorable(term))
-    .map(([term, places]) => `${quoted(term)}:${places.join(",")}`)
-    .join(" ");
+  const written: string[] = [];
+  let bytes = 0;
+  for (const [term, places] of positions) {
+    if (!isStorable(term)) continue;
+    // after a term, a byte of padding at most and the number of its positions
+    bytes += Buffer.byteLength(term) + 3 + 2 * places.length;
+    if (bytes > MAX_BYTES) break;
+    written.push(`${quoted(term)}:${places.join(",")}`);
+  }
+  return written.join(" ");
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The collection of passages in a Weaviate cluster, and what it is like. */
 
+import type { CollectionConfig } from "weaviate-client";
 import { InputError } from "../../../../io/errors.ts";
 import { type Consistency, type Objects, objectsOf, type WeaviateCluster } from "./cluster.ts";
 import { type Described, isOrdered, orderedProperty, parseDescription } from "./schema.ts";
@@ -30,15 +31,7 @@ export class DescribedCollection {
   /** What the collection is like now; undefined without one. */
   async find(): Promise<Schema | undefined> {
     this.#known = undefined;
-    const config = await this.#cluster.ask(({ collections }) =>
-      collections
-        .use(this.#name)
-        .config.get()
-        .catch((error: unknown) => {
-          if ((error as { code?: number }).code === 404) return undefined;
-          throw error;
-        }),
-    );
+    const config = await configOf(this.#cluster, this.#name);
     if (!config) return undefined;
     const described = parseDescription(config.description ?? undefined);
     if (!described) throw foreign(this.#address);
@@ -73,6 +66,21 @@ export class DescribedCollection {
   }
 }
 
+/** What a collection was created with; undefined without one. */
+export const configOf = (
+  cluster: WeaviateCluster,
+  name: string,
+): Promise<CollectionConfig | undefined> =>
+  cluster.ask(({ collections }) =>
+    collections
+      .use(name)
+      .config.get()
+      .catch((error: unknown) => {
+        if ((error as { code?: number }).code === 404) return undefined;
+        throw error;
+      }),
+  );
+
 const noCollection = (where: string): InputError =>
   new InputError({
     code: "ERR_REATT_NO_INDEX",
@@ -82,7 +90,7 @@ const noCollection = (where: string): InputError =>
     remedy: "import it: reatt index --store ADDRESS",
   });
 
-const foreign = (where: string): InputError =>
+export const foreign = (where: string): InputError =>
   new InputError({
     code: "ERR_REATT_DAMAGED_INDEX",
     where,

@@ -3,6 +3,7 @@
 import type { WeaviateObject } from "weaviate-client";
 import type { Passage } from "../../../../text/passage.ts";
 import type { PassageRow, StoredPassage } from "../store.ts";
+import { storedMetadata } from "../stored-metadata.ts";
 import type { StoredObject } from "./schema.ts";
 
 /** The properties that a passage is made of, one with its codes, and a row. */
@@ -19,14 +20,21 @@ export const idOf = (found: Found): string => propertiesOf(found).passage;
 
 export function passageOf(found: Found): Passage {
   const { passage: id, title, text, document, metadata } = propertiesOf(found);
-  const fields = JSON.parse(metadata) as NonNullable<Passage["metadata"]>;
   return {
     id,
     title,
     text,
     ...(document !== undefined && { document }),
-    ...(Object.keys(fields).length > 0 && { metadata: fields }),
+    ...storedMetadata(parsed(metadata)),
   };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined; // changed by someone, as `verify` says
+  }
 }
 
 export const storedPassage = (found: Found): StoredPassage => ({

@@ -2,6 +2,8 @@
 
 import type { WeaviateClient } from "weaviate-client";
 import { type Objects, objectsOf, type WeaviateClass, type WeaviateCluster } from "./cluster.ts";
+import { configOf, foreign } from "./collection.ts";
+import { RECORDS_MARK } from "./schema.ts";
 
 interface RecordObject {
   readonly name: string;
@@ -20,8 +22,15 @@ export class Records {
     this.#collection = collection;
   }
 
-  create(description: WeaviateClass): Promise<void> {
-    return this.#cluster.ask((client) => createOnce(client, description));
+  async create(description: WeaviateClass): Promise<void> {
+    await this.#cluster.ask((client) => createOnce(client, description));
+    await this.checkOwn();
+  }
+
+  /** @throws {InputError} if there is a collection that reatt did not make */
+  async checkOwn(): Promise<void> {
+    const config = await configOf(this.#cluster, this.#collection);
+    if (config && config.description !== RECORDS_MARK) throw foreign(this.#collection);
   }
 
   /** @param key what the record is found by */

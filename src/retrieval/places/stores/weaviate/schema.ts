@@ -120,9 +120,13 @@ export function passagesClass(
   };
 }
 
+/** What the description of a collection of records says. */
+export const RECORDS_MARK = "records of a collection of reatt";
+
 /** A record: a name and its contents. */
 export const recordsClass = (name: string, { replicas }: WeaviateAddress): WeaviateClass => ({
   class: name,
+  description: RECORDS_MARK,
   vectorizer: "none",
   vectorIndexConfig: { skip: true },
   properties: [

@@ -71,6 +71,8 @@ class WeaviateStore implements Store {
   }
 
   async drop(): Promise<void> {
+    await this.#passages.find(); // it must be of reatt
+    await this.#records.checkOwn();
     await this.#cluster.ask(async ({ collections }) => {
       await collections.delete(this.#name);
       await collections.delete(`${this.#name}Records`);

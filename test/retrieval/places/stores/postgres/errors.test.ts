@@ -5,6 +5,7 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../../../../src/io/errors.ts";
 import { postgresError } from "../../../../../src/retrieval/places/stores/postgres/errors.ts";
 import { openPostgres } from "../../../../../src/retrieval/places/stores/postgres/postgres.ts";
+import { termsText } from "../../../../../src/retrieval/places/stores/postgres/words.ts";
 import { rejects } from "../../../support.ts";
 
 /** What the client throws for a state of the server. */
@@ -77,6 +78,22 @@ test("the address of an open store, which has no parameters, connects with the s
   server.close();
   assert.is(address, first);
   assert.equal(asked, [SSL_REQUEST, SSL_REQUEST]);
+});
+
+test("the terms of a passage have at most the bytes of a tsvector", () => {
+  const terms = Array.from({ length: 200_000 }, (_, i) => `term${i}`);
+  const kept = termsText([...terms, ...Array(1_000).fill("term0")]).split(" ");
+  const bytes = kept.map((one) => {
+    const [, term = "", places = ""] = /^'(.*)':(.*)$/.exec(one)!;
+    return term.length + 3 + 2 * places.split(",").length;
+  });
+  const sum = bytes.reduce((all, one) => all + one);
+  assert.ok(sum <= 2 ** 20 - 1 && sum > 2 ** 20 - 100, `${sum}`);
+  assert.equal(
+    kept.map((one) => one.split("'")[1]),
+    terms.slice(0, kept.length),
+  );
+  assert.is(kept[0]!.split(",").length, 255);
 });
 
 test.run();

@@ -7,7 +7,7 @@ import { openIndex } from "../../../../../src/retrieval/open-index.ts";
 import { connectStore, placeOf } from "../../../../../src/retrieval/places/place-of.ts";
 import { importPassages } from "../../../../../src/retrieval/places/stores/import.ts";
 import { openPostgresServer, type PostgresServer } from "../../../../support/postgres-server.ts";
-import { encodeText } from "../../../support.ts";
+import { encodeText, makePassages, rejects } from "../../../support.ts";
 import { placeConformance } from "../../conformance.ts";
 import { storeConformance } from "../conformance.ts";
 import { importedInto, importing, type StoreServer, storeUse } from "../use.ts";
@@ -25,10 +25,10 @@ function postgresTests(server: PostgresServer): void {
   const question = encodeText("w1 w2 w3");
 
   const uses: StoreServer = { address, kill: server.kill, start: server.start };
-  const sql = async (text: string, values: unknown[] = []): Promise<void> => {
+  const sql = async (text: string, values: unknown[] = []): Promise<pg.QueryResult> => {
     const client = new pg.Client(`${server.url}/postgres`);
     await client.connect();
-    await client.query(text, values).finally(() => client.end());
+    return client.query(text, values).finally(() => client.end());
   };
   const schemaOf = (place: string): string => new URL(place).pathname.split("/")[2]!;
 
@@ -54,6 +54,82 @@ function postgresTests(server: PostgresServer): void {
       ],
     );
     assert.is((await indexInfo(place)).passages, 49);
+  });
+
+  test("only what reatt made is dropped, and a schema with tables of others stays", async () => {
+    const count = async (table: string): Promise<number> =>
+      (await sql(`SELECT count(*)::int AS count FROM ${table}`)).rows[0].count;
+    for (const table of ["invoices", "passages", "records"]) {
+      const place = address();
+      const schema = schemaOf(place);
+      await sql(`CREATE SCHEMA ${schema}`);
+      await sql(`CREATE TABLE ${schema}.${table} AS SELECT 'a' AS name, 'b' AS contents`);
+      await using store = await connectStore(place);
+      const refused = /a collection of reatt alone, got one with \w+, which reatt did not make/;
+      await rejects(store.drop(), refused);
+      await rejects(
+        importPassages(store, makePassages(3), importing),
+        /which reatt did not make|,/,
+      );
+      await rejects(store.create(8, "{}"), refused);
+      assert.is(await count(`${schema}.${table}`), 1);
+    }
+    const place = await importedInto(uses, 50);
+    const schema = schemaOf(place);
+    await using store = await connectStore(place);
+    await sql(`CREATE TABLE ${schema}.invoices (total integer)`);
+    await rejects(store.drop(), /got one with invoices/);
+    assert.is(await count(`${schema}.passages`), 50);
+    await sql(`DROP TABLE ${schema}.invoices`);
+    await sql(`CREATE VIEW public.used AS SELECT id FROM ${schema}.passages`);
+    await rejects(store.drop(), /used|depend/);
+    assert.is(await count("public.used"), 50);
+    await sql("DROP VIEW public.used");
+    await store.drop();
+    const exists = "SELECT to_regnamespace($1) IS NOT NULL AS found";
+    assert.equal((await sql(exists, [schema])).rows, [{ found: false }]);
+
+    const given = address(); // a schema that the user made for it
+    await sql(`CREATE SCHEMA ${schemaOf(given)}`);
+    await using other = await connectStore(given);
+    await importPassages(other, makePassages(3), importing);
+    await other.drop();
+    assert.equal((await sql(exists, [schemaOf(given)])).rows, [{ found: true }]);
+  });
+
+  test("changed properties are damage, and metadata that are null are none", async () => {
+    const place = await importedInto(uses, 50);
+    const schema = schemaOf(place);
+    await sql(`UPDATE ${schema}.passages SET metadata = 'null' WHERE id = 'p1'`);
+    await using store = await connectStore(place);
+    const [found] = await store.get(["p1"]);
+    assert.not.ok("metadata" in found!.passage);
+    assert.equal(await verifyIndex(place), []);
+    await sql(`UPDATE ${schema}.records
+      SET contents = replace(contents, '"maxPassageTokens":', '"maxPassageTokens":1')
+      WHERE name = 'properties'`);
+    const damaged = /expected the properties that reatt wrote, got others, by their checksum/;
+    await rejects(openIndex(place), damaged);
+    await rejects(verifyIndex(place), damaged);
+    await rejects(importPassages(store, makePassages(60), importing), damaged);
+  });
+
+  test("long ids and passages of very many words are kept up to a limit", async () => {
+    const place = await importedInto(uses, 50);
+    await using store = await connectStore(place);
+    const adding = { ...importing, isImport: false };
+    const id = String.fromCodePoint(...Array.from({ length: 866 }, (_, i) => 0x4e00 + 17 * i));
+    const words = Array.from({ length: 200_000 }, (_, i) => `word${i.toString(36)}`);
+    const long = { id, title: "", text: words.join(" "), document: id };
+    await importPassages(store, [long], adding);
+    assert.equal((await store.get([id]))[0]!.passage, long);
+    assert.equal(await verifyIndex(place), []);
+    for (const other of [{ id: `${id}${id}` }, { document: `${id}a${id}` }]) {
+      const text = "w1";
+      const refused =
+        /an id and a document of at most 2600 bytes.*, got (?:id|document) of 519\d; /;
+      await rejects(importPassages(store, [{ ...long, text, ...other }], adding), refused);
+    }
   });
 
   test("each fault is one line with its code", async () => {

@@ -140,6 +140,19 @@ function weaviateTests(servers: WeaviateServers): void {
     await servers.rest("POST", "/schema", { class: name });
     await fault(openIndex(place), "ERR_REATT_DAMAGED_INDEX", /got another one of this name/);
   });
+
+  test("a collection of others is not dropped", async () => {
+    for (const suffix of ["", "Records"]) {
+      const place = server.address();
+      const other = `${classOf(place)}${suffix}`;
+      await servers.rest("POST", "/schema", { class: other });
+      await using store = await connectStore(place);
+      await rejects(store.drop(), /got another one of this name/);
+      await rejects(importPassages(store, makePassages(3), importing), /another one of this name/);
+      const found = (await servers.rest("GET", `/schema/${other}`)) as { class: string };
+      assert.is(found.class, other);
+    }
+  });
 }
 
 test.run();
