@@ -104,7 +104,7 @@ export async function* trainPhrases(
   given: PhraseTrainingOptions,
 ): AsyncGenerator<TrainingEvent, PhraseTrainingResult> {
   const options = resolvePhraseTraining(yield* withModelFolder(given));
-  const { data, out, signal, steps } = options;
+  const { data, out, signal, steps, seed } = options;
   await checkNoModel(out);
   const questions = await readTrainingFile(data, signal);
   await using model = await openPhraseModel(options);
@@ -121,7 +121,7 @@ export async function* trainPhrases(
   yield* runSteps({ options, model, index, trainer, questions, states, gold });
   const values = (name: string): Float32Array =>
     model.parameters.get(name)?.value ?? model.weights.get(name)!;
-  await writeModel(out, model.config, values, { original: model.folder, dtype: "F32" });
+  await writeModel(out, model.config, values, { original: model.folder, seed });
   return { folder: out, questions: questions.length, examples: gold.length };
 }
 

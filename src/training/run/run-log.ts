@@ -70,9 +70,12 @@ export interface RunDescription {
 
 /** What a complete run brought. */
 export interface RunEnd {
-  readonly verdict: string;
-  /** The step of the saved model. */
-  readonly keptStep: number;
+  /** Undefined if nothing was measured. */
+  readonly verdict: string | undefined;
+  /** The step of the saved model, if one was chosen. */
+  readonly keptStep: number | undefined;
+  /** What else changed with the weights, in sentences. */
+  readonly notes: readonly string[];
 }
 
 export interface RunLog extends AsyncDisposable {
@@ -121,6 +124,7 @@ export async function openRunLog(
       title: kind,
       status,
       verdict: end?.verdict,
+      notes: end?.notes,
       selection,
       options: { ...shown(run), machine: machine(), started, seconds: Math.round(seconds()) },
       records: metrics.records,
