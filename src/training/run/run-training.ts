@@ -302,7 +302,8 @@ async function finalise(state: RunState): Promise<TrainingResult> {
   if (isOver && outcome?.step === 0) await saveStart(run, outcome.hybrid.weights);
   const last = complete ? step : undefined;
   const saved = isOver ? (outcome?.step ?? last) : savedStep(models);
-  const isTrained = outcome ? !/^(?:start|token weights)$/.test(outcome.kept) : complete;
+  const kept = outcome?.kept ?? "trained";
+  const isTrained = kept === "trained" || kept === "mean";
   const written = isOver && saved !== undefined ? await describeWritten(run, isTrained) : undefined;
   const end = {
     verdict: outcome && verdictOf({ outcome, step }),

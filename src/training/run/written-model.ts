@@ -21,12 +21,13 @@ export interface WrittenModel {
 
 /** @param isTrained whether the run kept another model than the given one */
 export async function describeWritten(run: Run, isTrained: boolean): Promise<WrittenModel> {
-  const [before, after] = await Promise.all([run.model, run.out].map(readConfig));
+  const before = await readConfig(run.model);
+  const after = await readConfig(run.out);
   return {
     bytes: await weightBytes(run.out),
     bytesBefore: await weightBytes(run.model),
     keepsIndexes: run.keepsIndex || !isTrained,
-    notes: isTrained ? notesOf(before!, after!, changesReading(run)) : [],
+    notes: isTrained ? notesOf(before, after, changesReading(run)) : [],
   };
 }
 

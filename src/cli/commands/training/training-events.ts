@@ -58,7 +58,8 @@ export const showEventsUntil =
   (signal: AbortSignal) =>
   async <Result>(run: AsyncGenerator<AdaptationEvent, Result>): Promise<Result> => {
     const done = new AbortController();
-    signal.addEventListener("abort", () => process.stderr.write(STOPPING), done);
+    const options = { once: true, signal: done.signal };
+    signal.addEventListener("abort", () => process.stderr.write(STOPPING), options);
     try {
       return await showEvents(run);
     } finally {
