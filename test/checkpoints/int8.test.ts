@@ -106,7 +106,9 @@ test("rounded at random: the error is below a step, and pairs stay within what s
   fc.assert(
     fc.property(matrices, matrices, fc.nat(), ({ rows, matrix }, { matrix: moves }, seed) => {
       const random = createRandom(seed);
-      const moved = matrix.map((value, i) => value + (moves[i % moves.length]! / LARGEST / 4) * value);
+      const moved = matrix.map(
+        (value, i) => value + (moves[i % moves.length]! / LARGEST / 4) * value,
+      );
       const rounded = roundAtRandom(moved, quantiseLayer(matrix, rows), () => random.next());
       const again = dequantise(rounded);
       const columns = matrix.length / rows;

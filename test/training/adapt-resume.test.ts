@@ -148,7 +148,11 @@ for (const [title, sources, names] of [
     await finish(adapt({ ...options, out: stopped, signal: abort.signal }), (event) => {
       if (event.type === "step" && event.step === 1) abort.abort();
     });
-    const resumed = await finish(adapt({ out: stopped, resume: true }));
+    const stages: string[] = [];
+    const resumed = await finish(adapt({ out: stopped, resume: true }), (event) => {
+      if (event.type === "stage") stages.push(event.name);
+    });
+    assert.ok(stages.includes("continuing after step 1 of 2"), stages.join(", "));
     const straight = await finish(adapt({ ...options, out: whole }));
     assert.equal([resumed.training!.step, straight.training!.step], [2, 2]);
     assert.equal(resumed.training!.outcome, straight.training!.outcome);

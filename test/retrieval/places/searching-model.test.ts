@@ -21,7 +21,10 @@ test("the error names the model that made the index and the one that searches, w
   assert.match(message, /^index: expected an index of the model b2, got one of the model a1; /);
   assert.match(message, "use the model that made the index (ours, in /models/ours), or build");
   assert.match(message, "with this one (reatt-mini, in /reatt-mini)");
-  assert.is(messageOf(() => checkModel("index", made, { ...searching, fingerprint: "a1" })), "");
+  assert.is(
+    messageOf(() => checkModel("index", made, { ...searching, fingerprint: "a1" })),
+    "",
+  );
 });
 
 test("an index of an earlier version names none", () => {

@@ -10,7 +10,13 @@ import { defineFileCommand } from "../../line/command.ts";
 import { describeCut } from "../../output/build-progress.ts";
 import { duration } from "../../output/progress.ts";
 import { JSON_LINES } from "../../shared/file-options.ts";
-import { indexLines, printRun, showEventsUntil, stoppedLine, writtenLines } from "./training-events.ts";
+import {
+  indexLines,
+  printRun,
+  showEventsUntil,
+  stoppedLine,
+  writtenLines,
+} from "./training-events.ts";
 
 export const adaptCommand = defineFileCommand({
   options: { ...ADAPT_OPTIONS, json: JSON_LINES },

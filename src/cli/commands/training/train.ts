@@ -6,7 +6,13 @@ import { train } from "../../../training/train.ts";
 import { verdictOf } from "../../../training/verdict/verdict.ts";
 import { defineFileCommand } from "../../line/command.ts";
 import { JSON_LINES } from "../../shared/file-options.ts";
-import { indexLines, printRun, showEventsUntil, stoppedLine, writtenLines } from "./training-events.ts";
+import {
+  indexLines,
+  printRun,
+  showEventsUntil,
+  stoppedLine,
+  writtenLines,
+} from "./training-events.ts";
 
 export const trainCommand = defineFileCommand({
   options: { ...TRAIN_OPTIONS, json: JSON_LINES },

@@ -64,7 +64,10 @@ test("a finished run says the size, what was not fitted to the model, and the in
     "Size: 48.1 MB, the given model 48.0 MB",
     "Note: the calibration is old",
   ]);
-  assert.match(indexLines(result, "c.jsonl").join(), "index --model out --corpus c.jsonl --out DIR");
+  assert.match(
+    indexLines(result, "c.jsonl").join(),
+    "index --model out --corpus c.jsonl --out DIR",
+  );
   assert.equal(indexLines({ ...result, written: { ...written, keepsIndexes: true } }), []);
 });
 
