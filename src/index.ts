@@ -64,6 +64,7 @@ export type { HybridOptions } from "./retrieval/hybrid.ts";
 export type {
   CutText,
   IndexHeader,
+  ModelPlace,
   ShardRecord,
   StatesHeader,
 } from "./retrieval/index/format/manifest.ts";

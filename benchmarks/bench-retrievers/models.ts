@@ -63,7 +63,7 @@ const writeCopy = (
     out,
     { ...config, pruning: undefined },
     (name) => changed.get(name) ?? weights.get(name)!,
-    { original, dtype: "F32" },
+    { original, seed: 0 },
   );
 
 /** Projections with which the vector of a text is the mean of the states below the heads. */

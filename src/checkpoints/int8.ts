@@ -49,12 +49,7 @@ export interface Int8Matrix {
 
 /** Rounds the matrix of a linear layer, of finite values, to the nearest steps. */
 export function quantiseLayer(matrix: Float32Array, rows: number): Int8Matrix {
-  return quantiseRows(matrix, rows, (row) => {
-    let largest = 0;
-    for (let i = 0; i < row.length; i += 2)
-      largest = Math.max(largest, Math.abs(row[i]!) + Math.abs(row[i + 1] ?? 0));
-    return largest;
-  });
+  return quantiseRows(matrix, rows, largestPair);
 }
 
 /** The same for a table, with scales of rows and columns. */
@@ -68,10 +63,100 @@ export function quantiseTable(matrix: Float32Array, rows: number): Int8Matrix {
   for (const [column, scale] of columnScales.entries())
     if (scale < SMALLEST_ROW) columnScales[column] = 1;
   const even = matrix.map((value, i) => value / columnScales[i % columns]!);
-  const largest = (row: Float32Array): number =>
-    row.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
-  return { ...quantiseRows(even, rows, largest), columnScales };
+  return { ...quantiseRows(even, rows, largestValue), columnScales };
 }
+
+/**
+ * Rounds a matrix that was trained from one of 8-bit integers, at random. A short training moves
+ * most weights by less than half a step, so the nearest step is the one where they began, and takes
+ * back what was learned. Here, with w / scale = n + f, 0 <= f < 1,
+ *
+ *     q = n + 1 with probability f, else n
+ *
+ * so that the mean of the rounded weights is that of the trained ones, and one that did not change
+ * keeps its step. A row keeps its scale as long as it fits in it and fills half of it.
+ *
+ * Source: Gupta et al. 2015, "Deep Learning with Limited Numerical Precision", section 3
+ * (stochastic rounding).
+ *
+ * @param matrix [rows, columns], of finite values
+ * @param before the matrix that training began with, of a linear layer or a table
+ * @param random uniform in [0, 1)
+ */
+export function roundAtRandom(
+  matrix: Float32Array,
+  before: Int8Matrix,
+  random: () => number,
+): Int8Matrix {
+  const { columnScales } = before;
+  const rows = before.scales.length;
+  const columns = matrix.length / rows;
+  const values = new Int8Array(matrix.length);
+  const scales = new Float32Array(rows);
+  for (let row = 0; row < rows; row++) {
+    const [start, end] = [row * columns, (row + 1) * columns];
+    const own = matrix.subarray(start, end);
+    const even = columnScales ? own.map((value, i) => value / columnScales[i]!) : own;
+    const scale = trainedScale(
+      even,
+      before.scales[row]!,
+      columnScales ? largestValue : largestPair,
+    );
+    if (scale === 0) continue;
+    scales[row] = scale;
+    const steps = values.subarray(start, end);
+    const old = scale === before.scales[row] ? before.values.subarray(start, end) : undefined;
+    for (let j = 0; j < columns; j++) steps[j] = stepOf(even[j]! / scale, old?.[j], random);
+    if (!columnScales) limitPairs(steps);
+  }
+  return { values, scales, columnScales };
+}
+
+/** Steps that the largest sum of a pair can have: see the top of the file. */
+const LARGEST_PAIR = 128;
+
+/** The scale that the row had, if the row still fits in it; else its own. 0 for a row of zeros. */
+function trainedScale(
+  row: Float32Array,
+  before: number,
+  largest: (row: Float32Array) => number,
+): number {
+  const range = largest(row);
+  if (range < SMALLEST_ROW) return 0;
+  const steps = range / before;
+  return steps <= LARGEST_PAIR && steps > LARGEST_PAIR / 2 ? before : Math.fround(range / LARGEST);
+}
+
+/** Weights are products in float32: one that is this near to its step did not change. */
+const SAME_STEP = 1e-4;
+
+/** @param old the step that the weight had in this scale */
+function stepOf(steps: number, old: number | undefined, random: () => number): number {
+  if (old !== undefined && Math.abs(steps - old) < SAME_STEP) return old;
+  return Math.max(-LARGEST, Math.min(LARGEST, Math.floor(steps + random())));
+}
+
+/** Takes a step from the larger one of a pair whose sum is too large. */
+function limitPairs(steps: Int8Array): void {
+  for (let i = 0; i + 1 < steps.length; i += 2) {
+    while (Math.abs(steps[i]!) + Math.abs(steps[i + 1]!) > LARGEST_PAIR) {
+      const larger = Math.abs(steps[i]!) >= Math.abs(steps[i + 1]!) ? i : i + 1;
+      steps[larger]! -= Math.sign(steps[larger]!);
+    }
+  }
+}
+
+/** What 127 steps are, of a row of a linear layer: the sum of its largest pair of neighbours. */
+function largestPair(row: Float32Array): number {
+  let largest = 0;
+  for (let i = 0; i < row.length; i += 2)
+    largest = Math.max(largest, Math.abs(row[i]!) + Math.abs(row[i + 1] ?? 0));
+  return largest;
+}
+
+/** What 127 steps are, of a row of a table: its largest value. */
+const largestValue = (row: Float32Array): number =>
+  row.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
 
 /** @param largest what 127 steps are, of a row */
 function quantiseRows(

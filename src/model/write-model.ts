@@ -2,67 +2,73 @@
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { dequantise, type Int8Matrix } from "../checkpoints/int8.ts";
+import { dequantise, type Int8Matrix, roundAtRandom } from "../checkpoints/int8.ts";
 import { hasWeights, isWeightFile } from "../checkpoints/open.ts";
 import { bytesOf } from "../checkpoints/values.ts";
-import {
-  type FloatType,
-  type TensorToWrite,
-  writeSafetensors,
-} from "../checkpoints/write-safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "../checkpoints/write-safetensors.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { inputErrorFrom } from "../io/errors.ts";
 import { replaceByCopy } from "../io/replace-file.ts";
+import { createRandom } from "../math/random.ts";
 import type { ModelConfig } from "./config.ts";
 import { readConfig, writeConfig } from "./config-file.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { openStored } from "./load-weights.ts";
-import { parameterShapes, readingNames } from "./parameter-names.ts";
+import { parameterShapes } from "./parameter-names.ts";
 import { namesToStore } from "./weight-names.ts";
 
 /**
  * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step, in this order.
- * Weights that the original model has in int8, and that still have the same values, stay as they
- * are: integers of the values of `dtype` would be rounded once more, and the keys of these weights
- * would no longer fit an index of the original model.
+ * Weights that the original model has in int8 stay in int8: those that still have the same values
+ * as they are, so that the keys of these weights fit an index of the original model; the others
+ * rounded at random (`roundAtRandom`). All others are written as float32.
  *
- * The calibrations of answers and blocks are kept if no weight changed that reading uses, the
- * pruning layer if no key of a passage changed.
+ * Calibrations are kept: the scores of a trained model are near those that they were fitted to, and
+ * without a calibration a model never abstains. The pruning layer is kept if no key of a passage
+ * changed.
  *
  * @param values returns a weight by its name in the checkpoint
  * @param options.original folder with the tokenizer and the other fields of the configuration
+ * @param options.seed of the rounding: the same weights become the same bytes
  * @throws {InputError} if the disk refuses.
  */
 export async function writeModel(
   folder: string,
   config: ModelConfig,
   values: (name: string) => Float32Array,
-  { original, dtype }: { readonly original: string; readonly dtype: FloatType },
+  { original, seed }: { readonly original: string; readonly seed: number },
 ): Promise<void> {
   await createOutputDirectory(folder);
   await using stored = await openOriginal(original);
-  const ofReading = readingNames(config);
   const tensors = new Map<string, TensorToWrite>();
-  let isReadAlike = true;
   const inFile = namesToStore(config);
   for (const [name, shape] of parameterShapes(config)) {
     const own = values(name);
     const integers = await stored?.integers(name);
-    const read = async () => (isReadAlike ? stored?.read(name) : undefined);
-    const before = integers ? dequantise(integers) : await read();
-    const isSame = before !== undefined && bytesOf(own).equals(bytesOf(before));
-    if (!isSame && ofReading.has(name)) isReadAlike = false;
+    const isInteger = integers && own.every(Number.isFinite);
     tensors.set(
       inFile.get(name)!,
-      isSame && integers ? asStored(shape, integers) : { shape, values: own },
+      isInteger
+        ? asStored(shape, trainedIntegers(own, integers, seed, name))
+        : { shape, values: own },
     );
   }
-  await writeSafetensors(join(folder, "model.safetensors"), tensors, { dtype });
+  await writeSafetensors(join(folder, "model.safetensors"), tensors, { dtype: "F32" });
   await copyPart(join(original, "spiece.model"), join(folder, "spiece.model"));
   const keeps = config.pruning && stored && (await hasSameKeys(config, values, stored));
-  const pruning = keeps ? config.pruning : undefined;
-  const ofAnswers = isReadAlike ? {} : { calibration: undefined, blockCalibration: undefined };
-  await writeConfig(folder, { ...config, ...ofAnswers, pruning }, original);
+  await writeConfig(folder, { ...config, pruning: keeps ? config.pruning : undefined }, original);
+}
+
+/** The integers as they are if the weight has their values, else its own. */
+function trainedIntegers(
+  own: Float32Array,
+  before: Int8Matrix,
+  seed: number,
+  name: string,
+): Int8Matrix {
+  if (bytesOf(own).equals(bytesOf(dequantise(before)))) return before;
+  const random = createRandom(seed, "int8", name);
+  return roundAtRandom(own, before, () => random.uint32() / 2 ** 32);
 }
 
 /**

@@ -168,11 +168,12 @@ function keysOf(
   signal?: AbortSignal,
 ): AddRequest {
   const { config, tokenizer } = model;
-  const { fingerprint, statesFingerprint } = model.searching;
+  const { fingerprint, statesFingerprint, model: made } = model.searching;
   const { pooling } = config.retrievalAttention;
   if (pooling !== undefined && keepRatio < 1) throw nothingToPrune(keepRatio);
   const header: IndexHeader = {
     fingerprint,
+    model: made,
     dimension: vectorSize(config),
     maxPassageTokens,
     ...(keepRatio < 1 && { keepTokens: keepRatio, pruning }), // the names on disk

@@ -1,11 +1,12 @@
 /** Loads a model: finds its folder, reads configuration and tokenizer, opens the retriever. */
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { PlaceCache } from "../decoder/place-cache.ts";
 import { openReaderSession, type ReaderSession } from "../decoder/reader-session.ts";
 import { openRetriever } from "../encoder/open-retriever.ts";
 import { StateCache } from "../encoder/state-cache.ts";
 import { locateModel } from "../hub/locate-model.ts";
+import { modelTitle } from "../hub/model-title.ts";
 import { Lifetime } from "../io/lifetime.ts";
 import { readOpened } from "../io/open-file.ts";
 import { readConfig } from "../model/config-file.ts";
@@ -41,7 +42,12 @@ export async function loadModel(
     config,
     tokenizer,
     retriever,
-    searching: { fingerprint, pooling, statesFingerprint: statesFingerprint(config, fingerprint) },
+    searching: {
+      fingerprint,
+      model: { title: modelTitle(folder), path: resolve(folder) },
+      pooling,
+      statesFingerprint: statesFingerprint(config, fingerprint),
+    },
     reader: reader.get,
     states: new StateCache(),
     places: new PlaceCache(),

@@ -51,6 +51,7 @@ export { type PruningTrainingResult, trainPruning } from "./pruning/train-prunin
 export type { ReportSample, SampleReply } from "./report/samples.ts";
 export type { TrainingEvent, TrainingResult } from "./run/events.ts";
 export type { HybridMeasures } from "./run/run-log.ts";
+export type { WrittenModel } from "./run/written-model.ts";
 export type { SalientSpan, Tagger } from "./salient-spans/index.ts";
 export { train } from "./train.ts";
 export { openTrainer, type Trainer, type TrainerOptions } from "./trainer.ts";

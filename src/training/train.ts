@@ -81,7 +81,8 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const data = withCandidates(candidateSettings(run), corpus, questionSource, questions);
   const before = (await findRun(run.out, run.resume))?.seconds ?? 0;
   const kind = `Training of ${modelTitle(run.model)} on ${basename(options.data)}`;
-  const result = yield* runTraining(run, { ...data, kind }, corpus);
+  const parts = [{ name: questionSource.name, digest: data.digest, file: options.data }];
+  const result = yield* runTraining(run, { ...data, kind, parts }, corpus);
   if (result.failure !== undefined) throw diverged(result.failure, result);
   if (!result.finished) return result;
   const file = basename(options.data);

@@ -142,7 +142,7 @@ export async function openTrainer(
       return await opened.step({ examples, objectives, step, learningRate, key: String(seed) });
     },
     async save(to) {
-      await saveModel(to, config, await opened.parameters(), folder);
+      await saveModel(to, config, await opened.parameters(), { model: folder, seed });
     },
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };

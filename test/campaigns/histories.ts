@@ -248,7 +248,7 @@ const modelHistory: History = {
   name: "models",
   async run(root, done) {
     const folder = join(root, "runs", "model");
-    await saveModel(folder, tinyConfig(), parameters, ORIGINAL);
+    await saveModel(folder, tinyConfig(), parameters, { model: ORIGINAL, seed: 0 });
     saved ??= new Map(SAVED.map((name) => [name, readFileSync(join(folder, name))]));
     done();
   },

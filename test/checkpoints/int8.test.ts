@@ -6,12 +6,16 @@ import * as assert from "uvu/assert";
 import {
   dequantise,
   dequantiseStored,
+  type Int8Matrix,
   quantiseLayer,
   quantiseTable,
+  roundAtRandom,
   transpose,
 } from "../../src/checkpoints/int8.ts";
 import { openSafetensors } from "../../src/checkpoints/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
+import { createRandom } from "../../src/math/random.ts";
+import { assertNear } from "../support/arrays.ts";
 import { refused, safetensorsBytes, temporaryFolder } from "./support.ts";
 
 const file = join(temporaryFolder(), "model.safetensors");
@@ -49,6 +53,75 @@ test("a case worked by hand", () => {
   assert.equal([...scales], [2, 1]);
   // -1 is half a step below 0: ties go up. 11 is 5.5 steps: it goes up too.
   assert.equal([...values], [127, 0, 6, 1, 3, 127]);
+});
+
+test("rounding at random, worked by hand: unchanged weights stay, others go to a neighbouring step", () => {
+  const before = { values: Int8Array.of(100, 27, -50, 3), scales: Float32Array.of(0.5) };
+  const matrix = Float32Array.of(50, 13.5, -25.2, 1.6); // 100, 27, -50.4 and 3.2 steps
+  assert.equal(
+    roundAtRandom(matrix, before, () => 0.1),
+    {
+      ...{ values: Int8Array.of(100, 27, -51, 3), scales: before.scales, columnScales: undefined },
+    },
+  );
+  assert.equal([...roundAtRandom(matrix, before, () => 0.9).values], [100, 27, -50, 4]);
+});
+
+test("rounding at random keeps the mean, where rounding to the nearest step takes back the change", () => {
+  const random = createRandom("rounding");
+  const [rows, columns] = [20, 500];
+  const start = quantiseLayer(
+    Float32Array.from({ length: rows * columns }, () => random.next() - 0.5),
+    rows,
+  );
+  const began = dequantise(start);
+  const changed = began.map((weight, i) => weight + 0.1 * start.scales[Math.floor(i / columns)]!);
+  const meanSteps = ({ values, scales }: Int8Matrix): number => {
+    const steps = values.map((value, i) => value - start.values[i]!);
+    assert.ok(steps.every((step) => step === 0 || step === 1));
+    assert.equal([...scales], [...start.scales]);
+    return steps.reduce((sum, step) => sum + step, 0) / steps.length;
+  };
+  const rounded = roundAtRandom(changed, start, () => random.next());
+  // 10,000 weights: the standard error is sqrt(0.1 * 0.9 / 10,000) = 0.003, 3 % of 0.1
+  assertNear([meanSteps(rounded)], [0.1], 0.12);
+  const nearest = changed.map((weight, i) =>
+    Math.round(weight / start.scales[Math.floor(i / columns)]!),
+  );
+  assert.ok(nearest.every((step, i) => step === start.values[i]));
+});
+
+test("a table keeps the scales of its columns", () => {
+  const before = quantiseTable(Float32Array.of(254, 0.127, 100, 0.05), 2);
+  const rounded = roundAtRandom(Float32Array.of(253, 0.1255, 99, 0.04), before, () => 0);
+  assert.equal(rounded.columnScales, before.columnScales);
+  // 253 is 126.5 of 127 steps up to 254, 0.1255 is 125.5 of those up to 0.127: rounded down
+  assert.equal([...rounded.values.subarray(0, 2)], [126, 125]);
+});
+
+/** Rows below it are stored as 0. */
+const SMALLEST = 2 ** -119;
+
+test("rounded at random: the error is below a step, and pairs stay within what sums can have", () => {
+  fc.assert(
+    fc.property(matrices, matrices, fc.nat(), ({ rows, matrix }, { matrix: moves }, seed) => {
+      const random = createRandom(seed);
+      const moved = matrix.map(
+        (value, i) => value + (moves[i % moves.length]! / LARGEST / 4) * value,
+      );
+      const rounded = roundAtRandom(moved, quantiseLayer(matrix, rows), () => random.next());
+      const again = dequantise(rounded);
+      const columns = matrix.length / rows;
+      moved.forEach((value, i) => {
+        const [row, column] = [Math.floor(i / columns), i % columns];
+        // a pair that the limit lowers loses a step more
+        const most = 2.01 * rounded.scales[row]! + SMALLEST;
+        assert.ok(Math.abs(again[i]! - value) <= most, `${again[i]} for ${value}`);
+        if (column % 2 === 1)
+          assert.ok(Math.abs(rounded.values[i]!) + Math.abs(rounded.values[i - 1]!) <= 128);
+      });
+    }),
+  );
 });
 
 test("the error is at most half a step", () => {

@@ -1,7 +1,15 @@
 /** An adaptation that is killed, and one that is interrupted. */
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -22,6 +30,7 @@ const model = at("model");
 mkdirSync(model);
 await writeTinyModel(model);
 const SMALL = { iterations: 2, steps: 3, questions: 2, candidatesPerQuestion: 2, monitorSteps: 3 };
+const SHORT = { ...SMALL, iterations: 1, steps: 2, index: false };
 const modelBytes = (path: string): Buffer => readFileSync(join(path, "model.safetensors"));
 
 test("killed and resumed, it ends with the same parameters, bit for bit", async () => {
@@ -115,6 +124,70 @@ test("with a source of one's own it is resumed with the source, and refused with
   assert.equal(resumed.training!.outcome, whole.training!.outcome);
   assert.ok(modelBytes(own.out).equals(modelBytes(at("own whole"))));
 });
+
+for (const [title, sources, names] of [
+  ["documents alone", undefined, []],
+  ["spans", ["spans"], []],
+  ["crops", ["crops"], []],
+  ["titles", ["titles"], []],
+  ["questions", undefined, ["data"]],
+  ["labels", undefined, ["queries", "qrels"]],
+] as const)
+  test(`${title}: stopped and resumed by its folder, it ends as if it had not been`, async () => {
+    const given = names.map((name) => [name, files[name]] as const);
+    const source = sources && { sources: [...sources] };
+    const options = {
+      model,
+      corpus: files.corpus,
+      ...SHORT,
+      ...source,
+      ...Object.fromEntries(given),
+    };
+    const [stopped, whole] = [at(`stopped ${title}`), at(`whole ${title}`)];
+    const abort = new AbortController();
+    await finish(adapt({ ...options, out: stopped, signal: abort.signal }), (event) => {
+      if (event.type === "step" && event.step === 1) abort.abort();
+    });
+    const stages: string[] = [];
+    const resumed = await finish(adapt({ out: stopped, resume: true }), (event) => {
+      if (event.type === "stage") stages.push(event.name);
+    });
+    assert.ok(stages.includes("continuing after step 1 of 2"), stages.join(", "));
+    const straight = await finish(adapt({ ...options, out: whole }));
+    assert.equal([resumed.training!.step, straight.training!.step], [2, 2]);
+    assert.equal(resumed.training!.outcome, straight.training!.outcome);
+    assert.ok(modelBytes(stopped).equals(modelBytes(whole)));
+  });
+
+for (const [name, flag] of [
+  ["questions", "data"],
+  ["labels", "qrels"],
+] as const)
+  test(`resumed with other ${name}, the error names the source and its file`, async () => {
+    const copy = at(`other-${name}`);
+    const all = { ...files, [flag]: copy };
+    const { data, queries, qrels } = all;
+    const sources = name === "questions" ? { data } : { queries, qrels };
+    copyFileSync(files[flag], copy);
+    const options = {
+      model,
+      corpus: files.corpus,
+      ...SHORT,
+      ...sources,
+      out: at(`changed ${name}`),
+    };
+    const abort = new AbortController();
+    await finish(adapt({ ...options, signal: abort.signal }), (event) => {
+      if (event.type === "step") abort.abort();
+    });
+    const lines = readFileSync(copy, "utf8").split("\n");
+    writeFileSync(copy, [...lines.slice(0, 4), ...lines.slice(5)].join("\n"));
+    const error = await finish(adapt({ out: options.out, resume: true })).catch((e: Error) => e);
+    assert.match(
+      String(error),
+      new RegExp(`other-${name}, ${name}: expected the training data that the run began with`),
+    );
+  });
 
 test("interrupted, it keeps a checkpoint and has no card yet", async () => {
   const abort = new AbortController();

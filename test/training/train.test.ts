@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
@@ -61,7 +61,7 @@ const whole = await finish(options);
 const expected = await outcome(options);
 
 test("a run leaves a trained model, a log of every step, and a report", async () => {
-  const { outcome: brought, samples, ...rest } = whole;
+  const { outcome: brought, samples, written, ...rest } = whole;
   const { before, after, step } = brought!;
   assert.is(step, 4);
   assert.ok(samples!.length > 0);
@@ -72,7 +72,10 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
     finished: true,
     failure: undefined,
     checkpoint: 4,
+    saved: 4,
   });
+  const { size } = statSync(join(options.out, "model.safetensors"));
+  assert.equal(written, { bytes: size, bytesBefore: size, keepsIndexes: false, notes: [] });
   const evaluated = expected.metrics.filter((record) => "exactMatch" in record);
   assert.equal(
     evaluated.map(({ step }) => step),
@@ -134,6 +137,10 @@ test("a run that is stopped after any step ends as if it had not been", async ()
     });
     assert.is(stopped.step, step);
     assert.is(stopped.finished, step === 4);
+    assert.ok(
+      [0, 2, 4].includes(stopped.saved!) && stopped.saved! <= step,
+      "a model that was measured",
+    );
   }
   // what a process began to write when it was killed
   const begun = join(runFolder(resumed.out), "checkpoint", "state-000004.safetensors.new");

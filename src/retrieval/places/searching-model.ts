@@ -1,10 +1,10 @@
 /** Whether a model can search an index, and read the states that it holds. */
 
 import { InputError } from "../../io/errors.ts";
-import type { IndexHeader } from "../index/format/manifest.ts";
+import type { IndexHeader, ModelPlace } from "../index/format/manifest.ts";
 
 /** What decides whether a model can search an index. */
-export interface SearchingModel extends Pick<IndexHeader, "fingerprint" | "pooling"> {
+export interface SearchingModel extends Pick<IndexHeader, "fingerprint" | "model" | "pooling"> {
   /** Identifies the weights that make the states for reading. */
   readonly statesFingerprint?: string | undefined;
 }
@@ -20,9 +20,14 @@ export function checkModel(directory: string, header: IndexHeader, model: Search
       ? `an index with ${keysOf(model)}`
       : `an index of the model ${model.fingerprint}`,
     got: isPooledElse ? `one with ${keysOf(header)}` : `one of the model ${header.fingerprint}`,
-    remedy: "use the model that made the index, or build the index again with this one",
+    remedy:
+      `use the model that made the index${named(header.model)}, or build the index again with ` +
+      `this one${named(model.model)}`,
   });
 }
+
+const named = (place: ModelPlace | undefined): string =>
+  place ? ` (${place.title}, in ${place.path})` : "";
 
 /** Reading computes states of another model again. Such a model has the keys of the index. */
 export function warnOfStates(

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { modelTitle } from "../../hub/model-title.ts";
+import { canonicalJson } from "../../io/json/canonical-json.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { Example } from "../examples/example.ts";
@@ -11,6 +12,8 @@ import { kept } from "../examples/kept.ts";
 import { madeExample, madeExamples } from "../examples/made-examples.ts";
 import type { Source, SourceTraits } from "../examples/sources/source.ts";
 import {
+  type DataPart,
+  type MonitorSet,
   mixture,
   type Share,
   type SourceCounts,
@@ -50,13 +53,14 @@ export async function* adaptationData(
   const identity = [data.digest, monitorSet.questions, monitorSet.every];
   return {
     ...data,
+    parts: partsOf(run, inputs, shares, monitorSet),
     kind: kindOf(run, corpus, inputs),
     counts: {
       sources: sources.map((one) => countsOf(one, all.get(one.name)!, splits.get(one.name)!)),
       heldOut: heldOut.length,
       measured: monitorSet.questions.length,
     },
-    digest: createHash("sha256").update(JSON.stringify(identity)).digest("hex"),
+    digest: digestOf(identity),
     monitorSet: monitorSet.questions.length > 0 ? monitorSet : undefined,
   };
 }
@@ -111,8 +115,31 @@ async function* keptExamples(
   const { folder, resume, seed } = run;
   const wanted = wantedExamples(run, sources, source);
   const identity = { corpus: corpus.digest, "number of examples": wanted, seed };
-  const file = join(folder, `examples-${source.name}.jsonl`);
+  const file = madeFile(folder, source.name);
   return yield* kept({ file, resume, noun: "examples", identity, item: madeExample }, () =>
     madeExamples(source, corpus, passages, { wanted, seed }),
   );
 }
+
+/** The examples of each source, and the dev questions if there are any. */
+function partsOf(
+  { folder }: Adaptation,
+  { files, dev }: AdaptationInputs,
+  shares: readonly Share[],
+  { questions }: MonitorSet,
+): DataPart[] {
+  const given = new Map(Object.entries(files));
+  const ofSources = shares.map(({ name, data: { digest } }) => ({
+    ...{ name, digest },
+    file: given.get(name) ?? madeFile(folder, name),
+  }));
+  const ofDev = { name: "dev", digest: digestOf(questions), file: `${files.dev}` };
+  return dev ? [...ofSources, ofDev] : ofSources;
+}
+
+const digestOf = (value: unknown): string =>
+  createHash("sha256").update(canonicalJson(value)).digest("hex");
+
+/** Where the examples that a source made are kept. */
+const madeFile = (folder: string, source: string): string =>
+  join(folder, `examples-${source}.jsonl`);

@@ -27,6 +27,8 @@ export interface AdaptationInputs {
   readonly answered: AnsweredCount | undefined;
   /** What retrieval is measured with. Default: examples that are held out. */
   readonly dev: readonly Example[] | undefined;
+  /** The files of questions, labels and dev questions, those that are given. */
+  readonly files: Readonly<Record<"questions" | "labels" | "dev", string | undefined>>;
 }
 
 /** The passages as far as training reads them. */
@@ -53,6 +55,7 @@ export async function readInputs(
     labels:
       queries === undefined || qrels === undefined ? [] : await readLabels(queries, qrels, corpus),
     dev: dev === undefined ? undefined : (await read(dev)).slice(0, devQuestions),
+    files: { questions: data, labels: qrels, dev },
   };
 }
 

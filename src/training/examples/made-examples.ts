@@ -16,7 +16,7 @@ const place = z.int("a whole number").gte(0, "a place in a text");
 
 /**
  * An example that is made of passages. What a run makes goes through this schema, and so does what
- * a resumed run reads: the fields have one order, which the digest of the examples depends on.
+ * a resumed run reads.
  */
 export const madeExample: z.ZodType<Example> = z.strictObject({
   id: z.string("text"),

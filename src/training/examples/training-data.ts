@@ -34,6 +34,8 @@ export interface TrainingData {
   readonly counts?: ExampleCounts | undefined;
   /** Identifies the data. A run is resumed only with data of the same digest. */
   readonly digest: string;
+  /** What the data consist of: an error names the part that another run would have. */
+  readonly parts?: readonly DataPart[] | undefined;
   /**
    * The examples of an iteration, with their candidates. The candidates are kept on disk, so that a
    * resumed run reads the same ones.
@@ -55,6 +57,15 @@ export interface TrainingData {
    * with them is better.
    */
   readonly tokenWeights?: (() => Promise<Float32Array>) | undefined;
+}
+
+/** The examples of a source. */
+export interface DataPart {
+  /** Of the source. */
+  readonly name: string;
+  /** The file that the examples are read from. */
+  readonly file: string;
+  readonly digest: string;
 }
 
 /** A small retrieval test for the retrieval monitor. */

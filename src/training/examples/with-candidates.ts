@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
 import { containsAnswer } from "../../evaluation/answers.ts";
+import { canonicalJson } from "../../io/json/canonical-json.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { createRandom } from "../../math/random.ts";
 import { NULL_PASSAGE, type Passage } from "../../text/passage.ts";
@@ -261,6 +262,6 @@ function readExample(
 /** SHA-256 of the examples: a run is resumed only with the same. */
 function digestOf(examples: readonly Example[]): string {
   const hash = createHash("sha256");
-  for (const example of examples) hash.update(JSON.stringify(example));
+  for (const example of examples) hash.update(canonicalJson(example));
   return hash.digest("hex");
 }

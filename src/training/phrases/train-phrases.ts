@@ -105,7 +105,7 @@ export async function* trainPhrases(
   given: PhraseTrainingOptions,
 ): AsyncGenerator<TrainingEvent, PhraseTrainingResult> {
   const options = resolvePhraseTraining(yield* withModelFolder(given));
-  const { data, out, signal, steps } = options;
+  const { data, out, signal, steps, seed } = options;
   await checkNoModel(out);
   const questions = await readTrainingFile(data, signal);
   await using model = await openPhraseModel(options);
@@ -123,7 +123,7 @@ export async function* trainPhrases(
   const values = (name: string): Float32Array =>
     model.parameters.get(name)?.value ?? model.weights.get(name)!;
   await beginFolder(out);
-  await writeModel(out, model.config, values, { original: model.folder, dtype: "F32" });
+  await writeModel(out, model.config, values, { original: model.folder, seed });
   await endFolder(out);
   return { folder: out, questions: questions.length, examples: gold.length };
 }

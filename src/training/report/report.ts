@@ -33,6 +33,8 @@ export interface ReportData {
   readonly title: string;
   /** What the run brought, in a line. */
   readonly verdict?: string | undefined;
+  /** What else changed with the weights, in sentences. Default: nothing. */
+  readonly notes?: readonly string[] | undefined;
   /** Default: the last model is kept. */
   readonly selection?: Selection | undefined;
   /** The progress of the run, in a sentence. */
@@ -68,7 +70,17 @@ export async function writeReport(file: string, report: ReportData): Promise<voi
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 function page(report: ReportData, plotter: PagePlotter): Html {
-  const { title, verdict, status, selection, options, records, baseline, keptStep } = report;
+  const {
+    title,
+    verdict,
+    notes = [],
+    status,
+    selection,
+    options,
+    records,
+    baseline,
+    keptStep,
+  } = report;
   const { terms, examples, samples } = report;
   const evaluations = evaluationsOf(records);
   return html`<!doctype html>
@@ -83,6 +95,7 @@ function page(report: ReportData, plotter: PagePlotter): Html {
 <body><main>
 <h1>${title}</h1>
 ${verdict && html`<p class="verdict">${verdict}</p>`}
+${notes.map((note) => html`<p>${sentence(note)}</p>`)}
 <p>${status}${selection && ` ${keptText(selection, keptStep)}`}</p>
 ${outcome(evaluations, keptStep, baseline)}
 <h2>The run</h2>
@@ -107,7 +120,9 @@ ${section("Sample questions", samples, sampleCards)}
 const keptText = ({ questions, what, rule }: Selection, step: number | undefined): string =>
   step === undefined
     ? ""
-    : `The model of step ${formatCount(step)} is kept: ${rule}, on ${questions} ${what}.`;
+    : `The ${step === 0 ? "given model" : `model of step ${formatCount(step)}`} is kept: ${rule}, on ${questions} ${what}.`;
+
+const sentence = (note: string): string => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`;
 
 const section = <T>(
   title: string,

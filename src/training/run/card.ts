@@ -8,6 +8,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import type { Measures } from "../../evaluation/measures.ts";
 import { modelTitle } from "../../hub/model-title.ts";
+import { formatBytes } from "../../io/format-bytes.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { version } from "../../io/version.ts";
 import type { HybridWeights } from "../../model/config.ts";
@@ -71,6 +72,7 @@ ${table(
     ["verdict", card.verdict],
     ["ended", ending(training)],
     ...(isMean ? [["weights", "the mean of those of the base model and those of this step"]] : []),
+    ...sizeRows(training),
     ["made", `${new Date().toISOString().slice(0, 10)} by reatt ${version()}`],
     ["took", `${Math.ceil(card.seconds / 60)} min${card.timed ?? ""}, on ${machine()}`],
   ],
@@ -86,6 +88,11 @@ ${table(["option", "value"], card.options.map(withoutFolder))}
 `;
   await replaceFile(join(out, "README.md"), (handle) => handle.writeFile(text));
 }
+
+const sizeRows = ({ written }: TrainingResult): Row[] =>
+  written
+    ? [["size", formatBytes(written.bytes)], ...written.notes.map((note) => ["note", note])]
+    : [];
 
 const ending = ({ step, failure, outcome }: TrainingResult): string =>
   `after step ${step}${failure ? `: ${failure}` : ""}; ` +

@@ -225,22 +225,32 @@ const DIGESTS: Readonly<Record<string, string>> = {
   data: "training data",
   corpus: "corpus",
 };
+/** The entry of a plan that is the digest of the examples of a source. */
+export const partEntry = (source: string): string => `data of ${source}`;
+
+const isDigest = (name: string): boolean => name in DIGESTS || name.startsWith(partEntry(""));
 
 /**
+ * @param files where the contents of entries come from, by their names
  * @throws {InputError} if entries are not as they were when the run began. It names all options
  * that differ, or else the first file.
  */
-export function checkPlan(directory: string, { plan: began }: RunCheckpoint, plan: RunPlan): void {
+export function checkPlan(
+  directory: string,
+  { plan: began }: RunCheckpoint,
+  plan: RunPlan,
+  files: Readonly<Record<string, string>> = {},
+): void {
   const names = [...new Set([...Object.keys(began), ...Object.keys(plan)])];
   const different = names.filter((name) => began[name] !== plan[name]);
   const [first] = different;
   if (first === undefined) return;
   const remedy = "resume with what the run began with, or start a new run in another folder";
-  const options = different.filter((name) => !(name in DIGESTS));
+  const options = different.filter((name) => !isDigest(name));
   if (options.length === 0)
     throw new InputError({
-      where: directory,
-      expected: `the ${DIGESTS[first]} that the run began with`,
+      where: files[first] ?? directory,
+      expected: `the ${DIGESTS[first] ?? "training data"} that the run began with`,
       got: "another",
       remedy,
     });
@@ -263,7 +273,7 @@ export function checkPlan(directory: string, { plan: began }: RunCheckpoint, pla
  */
 export function checkDecisions(directory: string, checkpoint: RunCheckpoint, plan: RunPlan): void {
   const later = Object.entries(checkpoint.plan).filter(
-    ([name]) => name in DIGESTS || name === "retrievalHead",
+    ([name]) => isDigest(name) || name === "retrievalHead",
   );
   checkPlan(directory, checkpoint, { ...plan, ...Object.fromEntries(later) });
 }

@@ -33,13 +33,14 @@ type Use<Event, Result> = (
 
 /** Saves `parameters` as a model beside the checkpoint, then does as `withIndexedModel`. */
 export async function* withCurrentModel<Event, Result>(
-  { folder, model, config, batch, device, signal }: Run,
+  run: Run,
   parameters: ReadonlyMap<string, ParameterState>,
   source: Corpus | readonly Passage[],
   use: Use<Event, Result>,
 ): AsyncGenerator<Event | ProgressEvent, Result> {
+  const { folder, config, batch, device, signal } = run;
   const location = join(folder, "checkpoint", ...("file" in source ? [] : ["monitor"]));
-  await saveModel(join(location, "model"), config, parameters, model);
+  await saveModel(join(location, "model"), config, parameters, run);
   const { maxPassageTokens } = batch;
   const { provider } = device;
   return yield* withIndexedModel(source, { location, maxPassageTokens, provider, signal }, use);

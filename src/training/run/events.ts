@@ -7,6 +7,7 @@ import type { EngineEvent } from "../engine/open-engine.ts";
 import type { ReportSample } from "../report/report.ts";
 import type { RunOutcome } from "../verdict/verdict.ts";
 import type { HybridMeasures } from "./run-log.ts";
+import type { WrittenModel } from "./written-model.ts";
 
 /** What `train` and `adapt` yield while they run. */
 export type TrainingEvent =
@@ -53,4 +54,8 @@ export interface TrainingResult {
   readonly samples: readonly ReportSample[];
   /** What the run brought, by dev questions or held-out examples, if it has some. */
   readonly outcome?: RunOutcome | undefined;
+  /** The step of the model in `folder`, 0 for the given one. Undefined if there is none yet. */
+  readonly saved?: number | undefined;
+  /** The size of that model, and what else changed. Undefined while the run is not complete. */
+  readonly written?: WrittenModel | undefined;
 }

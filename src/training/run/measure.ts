@@ -74,7 +74,7 @@ async function* addModel(
   const chosen = chosenOf(models);
   const best = chosen === model;
   const { weights } = measurement.hybrid;
-  if (best) await saveModel(run.out, { ...run.config, hybrid: weights }, parameters, run.model);
+  if (best) await saveModel(run.out, { ...run.config, hybrid: weights }, parameters, run);
   await writeMeasured(run.folder, models);
   const measures = measuresOf(model);
   const hybrid = { weights, measures: measuresOf(measurement.hybrid) };

@@ -95,21 +95,22 @@ export const keptParameters = (
 const MAX_LOG_SCALE = 87;
 
 /**
- * Writes trained parameters as a model folder: those that changed in float32, the others as the
- * original model has them if it has them in int8. The learned scalars become part of the
- * configuration: the head of greatest weight, and the scale of scores.
+ * Writes trained parameters as a model folder: in int8 those that the original model has in int8,
+ * the others in float32. The learned scalars become part of the configuration: the head of greatest
+ * weight, and the scale of scores.
  *
- * @param original folder of the model that training began with
+ * @param start the model that training began with, and the seed of the rounding to int8
  * @throws {InputError} if the disk refuses.
  */
 export async function saveModel(
   folder: string,
   config: ModelConfig,
   parameters: ReadonlyMap<string, ParameterState>,
-  original: string,
+  { model, seed }: Pick<Run, "model" | "seed">,
 ): Promise<void> {
   const values = (name: string): Float32Array => parameters.get(name)!.value;
-  await writeModel(folder, learnedConfig(config, parameters), values, { original, dtype: "F32" });
+  const learned = learnedConfig(config, parameters);
+  await writeModel(folder, learned, values, { original: model, seed });
 }
 
 /**
@@ -123,7 +124,7 @@ export async function saveStart(run: Run, hybrid?: HybridWeights): Promise<void>
   const { model, out, config, changesVectors } = run;
   if (!changesVectors && (await hasWeights(model))) return copyModel(model, out);
   const measured = hybrid ? { ...config, hybrid } : config;
-  await saveModel(out, measured, await startingParameters(run), model);
+  await saveModel(out, measured, await startingParameters(run), run);
 }
 
 /** The configuration with the learned head and scale. */

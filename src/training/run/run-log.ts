@@ -1,4 +1,4 @@
-/** The log of a run: metrics.jsonl and report.html. */
+/** The log of a run: metrics.jsonl, metrics.csv and report.html. */
 
 import { readFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -14,6 +14,7 @@ import type { ExampleCounts, MonitorQuestion } from "../examples/training-data.t
 import { objectivesOf } from "../objectives/index.ts";
 import { termsOf } from "../objectives/objective.ts";
 import { type MetricsRecord, openMetricsLog } from "../report/metrics-log.ts";
+import { metricsTable } from "../report/metrics-table.ts";
 import {
   type Baseline,
   type ReportSample,
@@ -70,9 +71,12 @@ export interface RunDescription {
 
 /** What a complete run brought. */
 export interface RunEnd {
-  readonly verdict: string;
-  /** The step of the saved model. */
-  readonly keptStep: number;
+  /** Undefined if nothing was measured. */
+  readonly verdict: string | undefined;
+  /** The step of the saved model, if one was chosen. */
+  readonly keptStep: number | undefined;
+  /** What else changed with the weights, in sentences. */
+  readonly notes: readonly string[];
 }
 
 export interface RunLog extends AsyncDisposable {
@@ -117,10 +121,14 @@ export async function openRunLog(
     kept === 0 ? samples.current().map(({ after, ...before }) => before) : samples.current();
   const report = async (status: string, end?: RunEnd): Promise<string> => {
     const file = join(run.folder, "report.html");
+    await replaceFile(join(run.folder, "metrics.csv"), (handle) =>
+      handle.writeFile(metricsTable(metrics.records)),
+    );
     await writeReport(file, {
       title: kind,
       status,
       verdict: end?.verdict,
+      notes: end?.notes,
       selection,
       options: { ...shown(run), machine: machine(), started, seconds: Math.round(seconds()) },
       records: metrics.records,

@@ -38,7 +38,7 @@ import {
   saveStart,
   startingParameters,
 } from "./parameters.ts";
-import { changesReading, planOf, type Run } from "./run.ts";
+import { changesReading, filesOfPlan, planOf, type Run } from "./run.ts";
 import { openRunLog, type RunDescription } from "./run-log.ts";
 import {
   divergedLoss,
@@ -52,6 +52,7 @@ import {
 import { learningRateAt } from "./schedule.ts";
 import { iterationStage, type Stage } from "./stages.ts";
 import { fitToTime, type TimeBudget, timeStep } from "./time-budget.ts";
+import { describeWritten } from "./written-model.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */
 const CHECKPOINT_SECONDS = 300;
@@ -71,11 +72,11 @@ export async function* runTraining(
   const { config, out } = run;
   const tokenizer = await loadTokenizer(join(run.model, "spiece.model"), config.vocabularySize);
   const parameters = await startingParameters(run);
-  const plan = planOf(run, parameters, data.digest, corpus.digest);
+  const plan = planOf(run, parameters, data, corpus);
   const { preBatch } = run.batch;
   const given = givenWeights(run, parameters);
   const queue = preBatch > 0 ? openPreBatchQueue(preBatch) : undefined;
-  const checkpoint = await resume(run, plan, parameters, queue);
+  const checkpoint = await resume(run, plan, filesOfPlan(data, corpus), parameters, queue);
   await createOutputDirectory(out);
   await createOutputDirectory(run.folder);
   const { measurements, schedule, signal } = run;
@@ -111,6 +112,7 @@ export async function* runTraining(
   };
   await using refresh = await openRefresh(state);
 
+  if (checkpoint) yield { type: "stage", name: continuing(state) };
   if (isMeasured(state)) yield* measure(state);
   if (!checkpoint) yield* tryTokenWeights(state);
   fitToTime(state, false); // perhaps no time is left to train
@@ -118,6 +120,9 @@ export async function* runTraining(
   if (state.step === lastStep(state) && !isStopped(state)) yield* measure(state);
   return await finalise(state);
 }
+
+const continuing = (state: RunState): string =>
+  `continuing after step ${state.step} of ${lastStep(state)}`;
 
 /** How the report names the run, and the questions that choose its model. */
 function describeRun(
@@ -138,12 +143,13 @@ function describeRun(
 async function resume(
   run: Run,
   plan: RunPlan,
+  files: Readonly<Record<string, string>>,
   parameters: ReadonlyMap<string, ParameterState>,
   queue: PreBatchQueue | undefined,
 ): Promise<RunCheckpoint | undefined> {
   const checkpoint = await findRun(run.out, run.resume);
   if (!checkpoint) return undefined;
-  checkPlan(run.out, checkpoint, plan);
+  checkPlan(run.out, checkpoint, plan, files);
   await removeOtherStates(join(run.folder, "checkpoint"), checkpoint.state);
   await restoreCheckpoint(join(run.folder, "checkpoint"), checkpoint, parameters, queue);
   return checkpoint;
@@ -157,7 +163,7 @@ async function openRefresh(state: RunState): Promise<BackgroundRefresh | undefin
     resumed: state.savedStep !== undefined,
     saveSnapshot: async (folder) => {
       await save(state);
-      await saveModel(folder, run.config, await engine.parameters(), run.model);
+      await saveModel(folder, run.config, await engine.parameters(), run);
     },
   });
 }
@@ -285,7 +291,7 @@ async function finalise(state: RunState): Promise<TrainingResult> {
   const complete = !failure && step === lastStep(state);
   if (complete && !set) {
     const parameters = keptParameters(await engine.parameters(), given);
-    await saveModel(run.out, run.config, parameters, run.model);
+    await saveModel(run.out, run.config, parameters, run);
   }
   const reason = failure ? `: ${failure}` : "";
   const status = `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`;
@@ -294,9 +300,15 @@ async function finalise(state: RunState): Promise<TrainingResult> {
   const isOver = complete || failure !== undefined;
   // No gain: the model is the given one, not one that was read and written again.
   if (isOver && outcome?.step === 0) await saveStart(run, outcome.hybrid.weights);
-  const end = outcome && {
-    verdict: verdictOf({ outcome, step }),
-    keptStep: outcome.step,
+  const last = complete ? step : undefined;
+  const saved = isOver ? (outcome?.step ?? last) : savedStep(models);
+  const kept = outcome?.kept ?? "trained";
+  const isTrained = kept === "trained" || kept === "mean";
+  const written = isOver && saved !== undefined ? await describeWritten(run, isTrained) : undefined;
+  const end = {
+    verdict: outcome && verdictOf({ outcome, step }),
+    keptStep: outcome?.step,
+    notes: written?.notes ?? [],
   };
   const report = await log.report(status, isOver ? end : undefined);
   return {
@@ -308,5 +320,11 @@ async function finalise(state: RunState): Promise<TrainingResult> {
     checkpoint: state.savedStep,
     samples: log.samples(isOver ? outcome?.step : undefined),
     outcome,
+    saved,
+    written,
   };
 }
+
+/** The step of the model that the measurements so far have saved. */
+const savedStep = (models: readonly MeasuredModel[]): number | undefined =>
+  models.length > 0 ? chosenOf(models).step : undefined;

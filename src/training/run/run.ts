@@ -9,6 +9,8 @@ import { readingNames } from "../../model/parameter-names.ts";
 import { type Resolved, valuesOf } from "../../options/option.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { checkCandidateCount } from "../examples/candidates.ts";
+import type { Corpus } from "../examples/corpus.ts";
+import type { TrainingData } from "../examples/training-data.ts";
 import type { CandidateSettings } from "../examples/with-candidates.ts";
 import { keepsKeys, type Trained } from "../objectives/trained-parameters.ts";
 import {
@@ -20,7 +22,7 @@ import {
   SCHEDULE_SETTINGS,
 } from "../options/run-options.ts";
 import { defaultPart, type Part, trainedParameters } from "../options/trained.ts";
-import type { RunPlan } from "./checkpoint.ts";
+import { partEntry, type RunPlan } from "./checkpoint.ts";
 import { runFolder } from "./run-folder.ts";
 import { haveSameVectors, trainedConfig } from "./trained-config.ts";
 
@@ -163,22 +165,31 @@ export function decisionsOf(run: Run): RunPlan {
 }
 
 /**
- * The plan of a run. An error names the first entry that differs, so decisions come before digests.
+ * The plan of a run. An error names the first entry that differs, so decisions come before digests,
+ * and those of the corpus and of each source before that of all data.
  *
  * @param parameters the parameters at the start of the run
- * @param data digest of the examples
- * @param corpus digest of the corpus
  */
 export const planOf = (
   run: Run,
   parameters: ReadonlyMap<string, ParameterState>,
-  data: string,
-  corpus: string,
+  { digest, parts = [] }: Pick<TrainingData, "digest" | "parts">,
+  corpus: Pick<Corpus, "digest">,
 ): RunPlan => ({
   ...decisionsOf(run),
-  data,
-  corpus,
+  corpus: corpus.digest,
+  ...Object.fromEntries(parts.map((part) => [partEntry(part.name), part.digest])),
+  data: digest,
   model: digestParameters(parameters),
+});
+
+/** Where the contents of the entries of a plan are, for an error that names one. */
+export const filesOfPlan = (
+  { parts = [] }: Pick<TrainingData, "parts">,
+  corpus: Pick<Corpus, "file">,
+): Record<string, string> => ({
+  corpus: corpus.file,
+  ...Object.fromEntries(parts.map(({ name, file }) => [partEntry(name), `${file}, ${name}`])),
 });
 
 function digestParameters(parameters: ReadonlyMap<string, ParameterState>): string {

@@ -63,6 +63,12 @@ export interface RunOutcome {
   /** Whether they chose the model too. Then the gain is a little too high. */
   readonly choseToo: boolean;
   /**
+   * The least gain that so few questions can tell from chance: half of the 95 % interval of the
+   * gain of the kept model or, if the given one was kept, of the last that was measured. Undefined
+   * for many questions, and if their ranks and answers are all as before.
+   */
+  readonly resolution?: number | undefined;
+  /**
    * What was chosen, and refused by these examples: the 95 % interval of the model alone, or of
    * hybrid search, lies below 0. The given model is kept in its place.
    */
@@ -85,6 +91,7 @@ export function outcomeOf(
   const { alone, hybrid } = reportedGains(start, kept);
   const [before, after] = [start, kept].map(reportedMeasures) as [Reported, Reported];
   const reading = changesReading ? readingOf(start, kept) : "unchanged";
+  const resolution = resolutionOf(start, kept === start ? models.at(-1)! : kept);
   return {
     before: before.alone,
     after: after.alone,
@@ -102,8 +109,22 @@ export function outcomeOf(
     kept: kept.kind,
     questions: reportedRanks(start).reciprocalRanks.length,
     choseToo: start.reported === undefined,
+    ...(resolution && { resolution }),
     ...(refused && { refused }),
   };
+}
+
+/** From so many questions on, the interval alone says enough. */
+const MANY = 300;
+
+/** See `RunOutcome.resolution`. 0 if nothing changed. */
+function resolutionOf(start: MeasuredModel, model: MeasuredModel): number {
+  const { reciprocalRanks } = reportedRanks(start);
+  if (reciprocalRanks.length >= MANY) return 0;
+  const { interval } = start.exactMatch
+    ? pairedGain(start.exactMatch, model.exactMatch!)
+    : reportedGains(start, model).alone;
+  return (interval[1] - interval[0]) / 2;
 }
 
 interface Reported {
@@ -168,10 +189,18 @@ const questionsText = ({ answers, choseToo }: RunOutcome): string =>
   `${answers ? "dev questions" : "held-out examples"}${choseToo ? ", which chose the model too" : ""}`;
 
 /** What the figures cannot show. */
-const limitsText = ({ before }: RunOutcome, found: number, steps: number): string =>
+const limitsText = (
+  { before, answers, questions, resolution }: RunOutcome,
+  found: number,
+  steps: number,
+): string =>
+  (resolution
+    ? `; ${questions} questions show ${answers ? "exact match" : "MRR"} to ±${(100 * resolution).toFixed(1)} points`
+    : "") +
   (before["recall@1"]! >= SATURATED
     ? `; ${found} were first before, so these examples can show hardly any gain`
-    : "") + (steps > 0 && steps < MIN_STEPS ? `; ${steps} steps are too few to show a gain` : "");
+    : "") +
+  (steps > 0 && steps < MIN_STEPS ? `; ${steps} steps are too few to show a gain` : "");
 
 const refusalText = ({ step, kind, gain, hybrid }: RefusedModel): string =>
   `; ${kind === "token weights" ? kind : `step ${step}`} refused: MRR ` +

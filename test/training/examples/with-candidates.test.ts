@@ -65,6 +65,24 @@ const QUESTIONS: readonly Example[] = PASSAGES.map(({ id, title }, i) => ({
   relevant: [id],
 }));
 
+test("data are known again, whatever order their fields are read back in", async () => {
+  await using folder = temporaryFolder();
+  await using corpus = await openCorpus(writeLines(join(folder.path, "corpus.jsonl"), PASSAGES));
+  const cut = { passageId: "p0", extent: { start: 0, end: 9 } };
+  const removal = { cut, title: "Oslo" };
+  const made = { id: "a", question: "harbour", answers: [], relevant: ["p0"], removal };
+  const { passageId, extent } = cut;
+  const turned = { end: extent.end, start: extent.start };
+  const readBack = {
+    removal: { title: "Oslo", cut: { extent: turned, passageId } },
+    ...{ relevant: ["p0"], answers: [], question: "harbour", id: "a" },
+  };
+  const digestOf = (example: Example): string =>
+    withCandidates(settingsIn(folder.path), corpus, crops, [example]).digest;
+  assert.is(digestOf(readBack), digestOf(made));
+  assert.not.equal(digestOf({ ...made, question: "harbours" }), digestOf(made));
+});
+
 test("a question has its relevant passage among its candidates, and one answer as target", async () => {
   const examples = await read({ source: "questions", examples: QUESTIONS });
   assert.is(examples.size, 12);

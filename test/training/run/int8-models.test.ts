@@ -1,6 +1,6 @@
-/** Training of an int8 model: what it leaves as it is stays in int8, with the same bits. */
+/** Training of an int8 model: it stays in int8, and what is not trained keeps its bits. */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -83,24 +83,33 @@ test("retrieval training of a model with joint layers: its reader stays, with it
   const model = await int8Model("joint", TINY_MODELS["joint layers"]!);
   const out = await trained(model, { objective: "retrieval" });
   const [before, after] = [await integers(model), await integers(out)];
-  assert.ok(after.size > 0 && after.size < before.size, `${after.size} of ${before.size}`);
-  for (const [name, bytes] of after) assert.ok(bytes.equals(before.get(name)!), name);
-  const changed = [...before.keys()].filter((name) => !after.has(name));
-  for (const name of changed) assert.match(name, /^retrieval\.0\.layer\./);
+  assert.equal([...after.keys()].sort(), [...before.keys()].sort());
+  const changed = [...before].filter(([name, bytes]) => !bytes.equals(after.get(name)!));
+  assert.ok(changed.length > 0);
+  for (const [name] of changed) assert.match(name, /^retrieval\.0\.layer\./);
   assert.equal(configOf(out).calibration, configOf(model).calibration);
   assert.is(configOf(out).pruning, undefined); // it was fitted to other keys
   assert.equal(await reading(out), await reading(model));
 });
 
-test("reader-only training keeps the pruning layer: no key changes", async () => {
+test("reader-only training keeps the pruning layer, since no key changes, and the old calibration", async () => {
   const model = await int8Model("reading", TINY_MODELS["joint layers"]!);
   const out = await trained(model, { objective: "qa", train: "reader" });
   assert.ok(configOf(model).pruning);
   assert.equal(configOf(out).pruning, configOf(model).pruning);
-  assert.is(configOf(out).calibration, undefined); // it was fitted to other answers
+  assert.ok(configOf(model).calibration);
+  assert.equal(configOf(out).calibration, configOf(model).calibration);
+  const card = readFileSync(join(out, "README.md"), "utf8");
+  assert.match(
+    card,
+    /\| note \| confidence and abstention are by the calibration of the given model/,
+  );
+  assert.not.match(card, /the pruning layer of the given model/);
+  const report = readFileSync(join(`${out}.run`, "report.html"), "utf8");
+  assert.match(report, /Confidence and abstention are by the calibration of the given model/);
 });
 
-test("a trained model in int8 again: what was in int8 keeps its bits, and indexes stay valid", async () => {
+test("a trained model converted to int8 keeps the bits of its training, and indexes stay valid", async () => {
   const model = await int8Model("again", TINY_MODELS["joint layers"]!);
   const directory = join(folder.path, "index of all");
   {
@@ -115,7 +124,7 @@ test("a trained model in int8 again: what was in int8 keeps its bits, and indexe
     await integers(out),
     await integers(again),
   ];
-  assert.ok(between.size < before.size);
+  assert.ok([...between].some(([name, bytes]) => !bytes.equals(before.get(name)!)));
   assert.equal([...after.keys()].sort(), [...before.keys()].sort());
   for (const [name, bytes] of between) assert.ok(bytes.equals(after.get(name)!), name);
   await using asking = await ReAtt.load(again);
@@ -139,12 +148,22 @@ test("the query side: an index of the int8 model stays valid, with its pruning l
   }
 });
 
-test("training of everything: all that changed is in float32, nothing fitted stays", async () => {
+test("training of everything: in int8 and of the same size, the old calibration is named, and what is gone", async () => {
   const model = await int8Model("all", TINY_MODELS["v1.1"]!);
   const out = await trained(model, { objective: "supervised" });
-  assert.is((await integers(out)).size, 0);
-  assert.is(configOf(out).calibration, undefined);
-  assert.is(configOf(out).pruning, undefined);
+  const [before, after] = [await integers(model), await integers(out)];
+  assert.equal([...after.keys()].sort(), [...before.keys()].sort());
+  const sizeOf = (path: string): number => statSync(join(path, "model.safetensors")).size;
+  assert.ok(sizeOf(out) < 1.01 * sizeOf(model), `${sizeOf(out)} of ${sizeOf(model)} bytes`);
+  assert.ok(configOf(model).answer_calibration);
+  assert.equal(configOf(out).answer_calibration, configOf(model).answer_calibration);
+  assert.is(configOf(out).token_pruning, undefined);
+  const card = readFileSync(join(out, "README.md"), "utf8");
+  assert.match(card, /\| size \| [\d.]+ [kM]B \|/);
+  assert.match(
+    card,
+    /\| note \| the pruning layer of the given model .* is gone: reatt train pruning/,
+  );
 });
 
 test.run();

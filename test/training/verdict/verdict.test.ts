@@ -71,6 +71,20 @@ for (const [title, after, best] of [
     assert.is(outcomeOf(models, NO_BM25, true).step, best);
   });
 
+test("few questions say how small a gain they can show, also where the start was kept", () => {
+  // d: 5 of 20 gain 1/2, 5 lose it: sd 0.363, so 1.96 * 0.363 / sqrt(20) = 0.159
+  const after = [...all(1, 5), ...all(0, 5), ...all(0.5, 10)];
+  const outcome = outcomeOf([record(0, all(0.5)), record(5, after)], NO_BM25, false);
+  assert.is(outcome.step, 0);
+  assertNear([outcome.resolution!], [0.159], 0.1);
+  assert.match(
+    verdictOf({ outcome: { ...outcome, before: { "recall@1": 0.5 } }, step: 60 }),
+    /^no gain, model unchanged: R@1 10 of 20 held-out examples; 20 questions show MRR to ±1[4-7]\.\d points$/,
+  );
+  const many = [record(0, all(0.5, 300)), record(5, [...all(1, 150), ...all(0, 150)])];
+  assert.is(outcomeOf(many, NO_BM25, false).resolution, undefined);
+});
+
 test("a gain that may be chance does not replace the start", () => {
   // d: 8 of 20 gain 1/2, 6 lose 1/2: mean 0.05, sd 0.426, so 0.52 standard errors
   const mixed = [...all(1, 8), ...all(0, 6), ...all(0.5, 6)];

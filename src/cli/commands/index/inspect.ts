@@ -50,6 +50,7 @@ function formatInfo(info: IndexInfo): string {
   if (!parts)
     rows.push(["segments", segments], ["deleted", deletedPassages], ["generation", generation]);
   rows.push(["model", header.fingerprint]);
+  if (header.model) rows.push(["made by", `${header.model.title}, in ${header.model.path}`]);
   if (parts) rows.push(["parts", describeParts(parts)]);
   if (states) {
     const total = formatBytes(states.tokens * states.bytesPerToken);

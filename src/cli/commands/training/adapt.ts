@@ -10,14 +10,25 @@ import { defineFileCommand } from "../../line/command.ts";
 import { describeCut } from "../../output/build-progress.ts";
 import { duration } from "../../output/progress.ts";
 import { JSON_LINES } from "../../shared/file-options.ts";
-import { printRun, showEvents } from "./training-events.ts";
+import {
+  indexLines,
+  printRun,
+  showEventsUntil,
+  stoppedLine,
+  writtenLines,
+} from "./training-events.ts";
 
 export const adaptCommand = defineFileCommand({
   options: { ...ADAPT_OPTIONS, json: JSON_LINES },
   example: "reatt adapt --corpus docs --out adapted --dry-run",
   library: { adapt },
   run: ({ json, ...options }, signal, _, { adapt }) =>
-    printRun(withCutTokens(adapt({ ...options, signal })), json, showEvents, summaryOf),
+    printRun(
+      withCutTokens(adapt({ ...options, signal })),
+      json,
+      showEventsUntil(signal),
+      (result) => summaryOf(result, options.corpus),
+    ),
 });
 
 /** Says how much of long passages was cut, before the result. */
@@ -29,20 +40,24 @@ async function* withCutTokens<Event>(
   return result;
 }
 
-function summaryOf({ plan, training, index, verdict, seconds }: AdaptationResult): string {
+function summaryOf(
+  { plan, training, index, verdict, seconds }: AdaptationResult,
+  corpus: string | undefined,
+): string {
   if (!training) return plan.samples.join("\n\n");
   const { folder, report, step, finished, failure, outcome, samples } = training;
   const reason = failure ? `: ${failure}; kept the model of step ${outcome?.step ?? 0}` : "";
   return [
     ...(finished ? sampleLines(samples) : []),
     `${finished && !failure ? "Finished" : "Stopped"} after step ${step}${reason}: ${folder}`,
-    ...(finished ? [] : [`To continue: reatt adapt --out ${folder} --resume`]),
     `Report: ${report}`,
-    ...(index ? [`Index: ${index}`] : []),
+    ...(index ? [`Index: ${index}`] : indexLines(training, corpus)),
     ...(finished && outcome && outcome.step > 0 ? [hybridLine(outcome.hybrid.weights)] : []),
     ...(seconds === undefined
       ? []
       : [`Took ${duration(seconds)}, planned ${duration(plannedSeconds(plan))}`]),
+    ...writtenLines(training),
+    ...(finished ? [] : [stoppedLine(training, `reatt adapt --out ${folder} --resume`)]),
     ...(verdict ? [`Verdict: ${verdict}`] : []),
   ].join("\n");
 }

@@ -4,7 +4,7 @@ import { formatBytes } from "../../../io/format-bytes.ts";
 import type { AdaptationEvent } from "../../../training/adapt.ts";
 import type { AdaptationPlan } from "../../../training/adaptation/plan.ts";
 import { PART_TEXTS } from "../../../training/options/trained.ts";
-import type { TrainingEvent } from "../../../training/run/events.ts";
+import type { TrainingEvent, TrainingResult } from "../../../training/run/events.ts";
 import { duration, type Progress, startProgress } from "../../output/progress.ts";
 import { describeSkipped } from "../../shared/corpus.ts";
 
@@ -52,6 +52,50 @@ export async function showEvents<Result>(
     display.stop();
   }
 }
+
+/** The same; when the signal aborts, it says at once what is finished first. */
+export const showEventsUntil =
+  (signal: AbortSignal) =>
+  async <Result>(run: AsyncGenerator<AdaptationEvent, Result>): Promise<Result> => {
+    const done = new AbortController();
+    const options = { once: true, signal: done.signal };
+    signal.addEventListener("abort", () => process.stderr.write(STOPPING), options);
+    try {
+      return await showEvents(run);
+    } finally {
+      done.abort();
+    }
+  };
+
+const STOPPING =
+  "\nstopping: finishing this step or measurement, then saving a checkpoint; Ctrl-C again ends " +
+  "at once, and loses at most five minutes\n";
+
+/** The last line of a run that was stopped: what its folder has, and how to go on. */
+export function stoppedLine({ folder, saved }: TrainingResult, command: string): string {
+  const model = saved === 0 ? "the given model" : `the model of step ${saved}, the best so far`;
+  const has = saved === undefined ? "no model yet" : `${model}, which can be used`;
+  return `${folder} has ${has}. To continue: ${command}`;
+}
+
+/** The size of the model, and what else changed with its weights. */
+export const writtenLines = ({ written }: TrainingResult): string[] =>
+  written
+    ? [
+        `Size: ${formatBytes(written.bytes)}` +
+          (written.bytesBefore > 0 ? `, the given model ${formatBytes(written.bytesBefore)}` : ""),
+        ...written.notes.map((note) => `Note: ${note}`),
+      ]
+    : [];
+
+/** How to make an index that fits the model, if those of the given one do not. */
+export const indexLines = ({ written, folder }: TrainingResult, corpus = "FILE"): string[] =>
+  written && !written.keepsIndexes
+    ? [
+        "Index: those of the given model do not fit this one; to make one: " +
+          `reatt index --model ${folder} --corpus ${corpus} --out DIR`,
+      ]
+    : [];
 
 interface Display {
   show(event: AdaptationEvent): void;

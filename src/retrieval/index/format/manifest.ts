@@ -74,6 +74,8 @@ import { blockChecksumBytes, codebookSizes, deletedBytes, segmentSizes } from ".
 export interface IndexHeader {
   /** Identifies the weights of the model. Only questions of the same model can search the index. */
   readonly fingerprint: string;
+  /** Where that model was when it made the index, for people. Absent in earlier indexes. */
+  readonly model?: ModelPlace | undefined;
   /** Values of a key. */
   readonly dimension: number;
   /** Longer passages are cut to this number of tokens. */
@@ -100,6 +102,14 @@ export interface IndexHeader {
   readonly linkBase?: string | undefined;
   /** The templates of the encoded texts, e.g. `{ passage: "title: {title} context: {text}" }`. */
   readonly prompts: Readonly<Record<string, string>>;
+}
+
+/** A model as people know it. */
+export interface ModelPlace {
+  /** Its name on the hub with the commit, or the name of its folder. */
+  readonly title: string;
+  /** Its folder. */
+  readonly path: string;
 }
 
 /** Describes the states of passages that an index holds (the option `keepStates`). */
@@ -196,6 +206,7 @@ const directoryName = z.string().regex(/^\d{6,}$/);
 
 export const headerSchema: z.ZodType<IndexHeader> = z.strictObject({
   fingerprint: z.string(),
+  model: z.strictObject({ title: z.string(), path: z.string() }).optional(),
   dimension: z.int().positive().max(MAX_DIMENSION),
   maxPassageTokens: z.int().positive(),
   keepTokens: z.number().positive().optional(),

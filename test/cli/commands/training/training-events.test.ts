@@ -2,7 +2,13 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { showEvents } from "../../../../src/cli/commands/training/training-events.ts";
+import {
+  indexLines,
+  showEvents,
+  showEventsUntil,
+  stoppedLine,
+  writtenLines,
+} from "../../../../src/cli/commands/training/training-events.ts";
 import type { TrainingEvent } from "../../../../src/training/run/events.ts";
 import { captureOutput } from "../../support.ts";
 
@@ -25,6 +31,44 @@ test("the TensorFlow.js that computes, and why no faster one does, on one line",
     showEvents(runOf({ type: "engine", name: "x", device: "GPU", failures: [] })),
   );
   assert.is(native.stderr, "Training steps are computed by x on the GPU\n");
+});
+
+test("interrupted, it says at once what is finished first, and only once", async () => {
+  const abort = new AbortController();
+  async function* run(): AsyncGenerator<TrainingEvent, void> {
+    abort.abort();
+    yield { type: "checkpoint", step: 3, directory: "out.run/checkpoint" };
+  }
+  const { stderr } = await captureOutput(() => showEventsUntil(abort.signal)(run()));
+  assert.is(stderr.split("finishing this step or measurement, then saving").length, 2);
+});
+
+test("a stopped run says what its folder has, and how to go on", () => {
+  const stopped = { folder: "out", report: "", step: 3, finished: false, samples: [] };
+  assert.is(
+    stoppedLine({ ...stopped, saved: 2 }, "reatt adapt --out out --resume"),
+    "out has the model of step 2, the best so far, which can be used. " +
+      "To continue: reatt adapt --out out --resume",
+  );
+  assert.match(stoppedLine({ ...stopped, saved: 0 }, ""), /^out has the given model, which can/);
+  assert.match(stoppedLine(stopped, ""), /^out has no model yet\. To continue/);
+});
+
+test("a finished run says the size, what was not fitted to the model, and the index that it needs", () => {
+  const written = {
+    ...{ bytes: 48_100_000, bytesBefore: 48_000_000 },
+    ...{ keepsIndexes: false, notes: ["the calibration is old"] },
+  };
+  const result = { folder: "out", report: "", step: 3, finished: true, samples: [], written };
+  assert.equal(writtenLines(result), [
+    "Size: 48.1 MB, the given model 48.0 MB",
+    "Note: the calibration is old",
+  ]);
+  assert.match(
+    indexLines(result, "c.jsonl").join(),
+    "index --model out --corpus c.jsonl --out DIR",
+  );
+  assert.equal(indexLines({ ...result, written: { ...written, keepsIndexes: true } }), []);
 });
 
 test.run();

@@ -1,0 +1,57 @@
+/** What a person should know of the model that a run wrote: its size, and what else changed. */
+
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isWeightFile } from "../../checkpoints/open.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { readConfig } from "../../model/config-file.ts";
+import { changesReading, type Run } from "./run.ts";
+
+/** The size of a trained model, and what was fitted to the model that training began with. */
+export interface WrittenModel {
+  /** Bytes of its weights. */
+  readonly bytes: number;
+  /** Bytes of the weights of the given model; 0 if it had none. */
+  readonly bytesBefore: number;
+  /** Whether indexes of the given model stay valid. */
+  readonly keepsIndexes: boolean;
+  /** What it has that was fitted to the given model, and what it lost, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** @param isTrained whether the run kept another model than the given one */
+export async function describeWritten(run: Run, isTrained: boolean): Promise<WrittenModel> {
+  const before = await readConfig(run.model);
+  const after = await readConfig(run.out);
+  return {
+    bytes: await weightBytes(run.out),
+    bytesBefore: await weightBytes(run.model),
+    keepsIndexes: run.keepsIndex || !isTrained,
+    notes: isTrained ? notesOf(before, after, changesReading(run)) : [],
+  };
+}
+
+async function weightBytes(folder: string): Promise<number> {
+  const names = (await readdir(folder)).filter(isWeightFile);
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+function notesOf(before: ModelConfig, after: ModelConfig, readsAnew: boolean): string[] {
+  const isOld = readsAnew && (after.calibration || after.blockCalibration);
+  const isGone = before.pruning && !after.pruning;
+  return [
+    ...(isOld
+      ? [
+          "confidence and abstention are by the calibration of the given model, which was fitted " +
+            "to its answers: reatt evaluate calibrate fits one to this model",
+        ]
+      : []),
+    ...(isGone
+      ? [
+          "the pruning layer of the given model was fitted to other keys and is gone: " +
+            "reatt train pruning makes one for this model",
+        ]
+      : []),
+  ];
+}
