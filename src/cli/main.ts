@@ -2,7 +2,8 @@
 /** The program `reatt`: runs a command, and handles signals and a closed stdout. */
 
 import { COMMANDS } from "./commands.ts";
-import { EXIT, report, run } from "./run.ts";
+import { report, run } from "./run.ts";
+import { EXIT } from "./shared/exit.ts";
 
 const abort = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) {

@@ -4,15 +4,14 @@ import type { Command } from "commander";
 import { InputError, isTooManyFiles, systemProblem } from "../io/errors.ts";
 import { version } from "../io/version.ts";
 import { closestName } from "../options/closest-name.ts";
-import type { CliCommand, CommandEnd, CommandEntry } from "./line/command.ts";
+import type { CliCommand, CommandEntry } from "./line/command.ts";
 import { emptyCommand } from "./line/empty-command.ts";
 import { OptionsFileError } from "./line/options-file-error.ts";
 import { parse } from "./line/parse.ts";
 import { plain } from "./output/plain.ts";
+import { type CommandEnd, EXIT } from "./shared/exit.ts";
 import { flagOf } from "./shared/flag-name.ts";
 import { UsageError } from "./shared/usage-error.ts";
-
-export const EXIT = { done: 0, badInput: 1, wrongUsage: 2, inPart: 3, interrupted: 130 } as const;
 
 /** @returns the exit code; an error is already on stderr */
 export async function run(

@@ -14,7 +14,8 @@ const isMark = (name: string): boolean => name === MARK || name === `${MARK}.new
 
 /** @throws {InputError} if there are files that no unfinished call of reatt wrote */
 export async function checkEmptyFolder(path: string): Promise<void> {
-  const names = await readdir(path).catch((): string[] => []); // what creates it reports other errors
+  // What creates the folder reports other errors.
+  const names = await readdir(path).catch((): string[] => []);
   const [first] = names;
   if (first === undefined || names.includes(MARK) || names.every(isMark)) return;
   throw new InputError({
@@ -27,7 +28,7 @@ export async function checkEmptyFolder(path: string): Promise<void> {
 }
 
 /**
- * Creates a folder, or takes one that is empty or unfinished, and marks it before anything is in it.
+ * Creates a folder, or takes one that is empty or unfinished, and marks it before all else.
  *
  * @throws {InputError} as `checkEmptyFolder`, and if the system cannot write
  */

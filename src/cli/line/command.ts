@@ -10,6 +10,7 @@ import {
   type Resolved,
 } from "../../options/option.ts";
 import { applyCollection, applyStore } from "../collections/collection-values.ts";
+import type { CommandEnd } from "../shared/exit.ts";
 import { flagOf } from "../shared/flag-name.ts";
 import { UsageError } from "../shared/usage-error.ts";
 import { helpTerms } from "./empty-command.ts";
@@ -25,9 +26,6 @@ interface Operands {
 
 /** Functions of the library by name. */
 type Library = Readonly<Record<string, (...given: never[]) => unknown>>;
-
-/** `in part`: the command left out something that it was asked to read. */
-export type CommandEnd = "in part" | undefined;
 
 type Run<Values, Called> = (
   values: Values,

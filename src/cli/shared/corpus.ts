@@ -4,9 +4,9 @@ import { endingsText } from "../../documents/formats.ts";
 import type { PassageSpool, spoolPassages } from "../../documents/passage-spool.ts";
 import type { ReadDocumentsOptions, SkippedFile } from "../../documents/read-documents.ts";
 import { flag, option } from "../../options/option.ts";
-import type { CommandEnd } from "../line/command.ts";
 import { plain } from "../output/plain.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
+import type { CommandEnd } from "./exit.ts";
 
 /** Files that a message names. */
 const NAMED = 20;

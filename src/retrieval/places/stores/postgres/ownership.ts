@@ -26,7 +26,7 @@ export const markAll = (schema: string): readonly string[] => [
   ...FUNCTIONS.map((name) => `COMMENT ON FUNCTION ${schema}.${name}() IS '${MARK}'`),
 ];
 
-/** $1 is the schema, $2 and $3 are the names of ours. What belongs to an extension is not counted. */
+/** $1 is the schema, $2 and $3 are the names of ours. What an extension has is not counted. */
 const FOREIGN = `
   SELECT relname AS name FROM pg_class
     WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
