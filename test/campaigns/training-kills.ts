@@ -36,7 +36,7 @@ const KILLS_PER_RUN = 5;
 const FIRST_GUESS_MS = 4_000;
 
 /** Files with times or the name of the folder; indexes, of which `sameBytes` compares the last. */
-const TIMED = /(^|\/)index\/|README\.md$|report\.html$|(samples|adaptation)\.json$/;
+const TIMED = /(^|\/)index\/|README\.md$|report\.html$|metrics\.csv$|(samples|adaptation)\.json$/;
 
 await runCampaign({
   script: import.meta.url,

@@ -28,6 +28,12 @@ const ok = async (...args: string[]): Promise<string> => {
   assert.is(code, 0, stderr);
   return stdout;
 };
+/** What a command prints that could not read a file of the folder. */
+const inPart = async (...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await runCaptured(args);
+  assert.is(code, 3, stderr);
+  return stdout;
+};
 const fails = async (message: RegExp, ...args: string[]): Promise<void> => {
   const { code, stderr } = await runCaptured(args);
   assert.is.not(code, 0);
@@ -48,7 +54,7 @@ test("without a file: what to do, and init writes one after a look at the folder
 });
 
 test("the only collection needs no name", async () => {
-  assert.match(await ok("sync", ...MODEL), /added lion\.md, passages: 1/);
+  assert.match(await inPart("sync", ...MODEL), /added lion\.md, passages: 1/);
   assert.match(await ok("answer", ...MODEL, "Where does the lion live?"), /Africa/);
   const [status] = (await ok("status", "--json"))
     .trim()
@@ -89,7 +95,7 @@ test("patterns that are removed from the file count no more", async () => {
   const { include: _, ignore: __, ...open } = docs;
   await writeFile(config, JSON.stringify({ collections: { docs: open, notes } }));
   await ok("init", "--yes");
-  assert.match(await ok("sync", ...MODEL, "docs"), /added draft\.txt/);
+  assert.match(await inPart("sync", ...MODEL, "docs"), /added draft\.txt/);
   assert.match(await ok("status", "docs"), /files: 2, .*up to date/s);
   await writeFile(config, whole);
   await ok("init", "--yes");
@@ -151,7 +157,7 @@ test("no character of the file or of a name can change what the terminal shows",
   await writeFile(join("marked", "b\u001b[2K.json"), "{bad");
   const hidden = { path: "marked", description: "x\u001b[8m", model: "y\u202e\r" };
   await writeFile(config, JSON.stringify({ collections: { hidden } }));
-  const shown = [await ok("init", "--yes"), await ok("sync", ...MODEL), await ok("status")];
+  const shown = [await ok("init", "--yes"), await inPart("sync", ...MODEL), await ok("status")];
   assert.match(shown[0]!, /hidden: reads .*marked, writes .*, model .*y/);
   assert.match(shown[1]!, /added a.*\.md/);
   assert.match(shown[2]!, /hidden: x.*failed: b/s);
