@@ -120,7 +120,10 @@ ${section("Sample questions", samples, sampleCards)}
 const keptText = ({ questions, what, rule }: Selection, step: number | undefined): string =>
   step === undefined
     ? ""
-    : `The ${step === 0 ? "given model" : `model of step ${formatCount(step)}`} is kept: ${rule}, on ${questions} ${what}.`;
+    : `The ${modelText(step)} is kept: ${rule}, on ${questions} ${what}.`;
+
+const modelText = (step: number): string =>
+  step === 0 ? "given model" : `model of step ${formatCount(step)}`;
 
 const sentence = (note: string): string => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`;
 

@@ -214,7 +214,8 @@ export async function writeSegment(
   options: BuildOptions,
 ): Promise<SegmentRecord> {
   const { directory, header } = options;
-  const plan: BuildPlan = { header, windowPassages: WINDOW };
+  const { model: _, ...decisive } = header; // a model can be moved before a build is resumed
+  const plan: BuildPlan = { header: decisive, windowPassages: WINDOW };
   await using writer = await writing(directory, () => openSegmentWriter(path, plan));
   const encodeWindow = async (window: readonly Passage[], digest: string, report: Report) => {
     await using partial = await writing(directory, () =>
