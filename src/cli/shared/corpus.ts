@@ -48,6 +48,7 @@ export const endOf = (skipped: readonly SkippedFile[]): CommandEnd =>
 export const STRICT = option(flag().default(false), {
   help: "end with the first file or line that cannot be read (otherwise exit code 3 at the end)",
   group: "Documents",
+  own: true,
 });
 
 /**
