@@ -30,19 +30,27 @@ const withoutRules = (text: string): string =>
   text.replace(/^.*$/gm, (line) => (RULE.test(line.trim()) ? "" : line));
 
 function add({ lines, first }: Chunk, outline: Outline): void {
-  const [line = ""] = lines;
-  const section = SECTION.exec(line.trim())?.[1]?.trim() ?? capitalsOf(line);
-  if (section !== undefined) {
-    outline.heading(SECTION.test(line.trim()) ? 1 : 2, section, { lines: [[0, first]] });
-    if (lines.length > 1) add({ lines: lines.slice(1), first: first + 1 }, outline);
-    return;
+  let from = 0;
+  for (const [at, line] of lines.entries()) {
+    const heading = headingOf(line, at === from);
+    if (!heading) continue;
+    addPart({ lines: lines.slice(from, at), first: first + from }, outline);
+    outline.heading(heading.level, heading.text, { lines: [[0, first + at]] });
+    from = at + 1;
   }
-  const next = lines.findIndex((one, i) => i > 0 && SECTION.test(one.trim()));
-  if (next > 0) {
-    add({ lines: lines.slice(0, next), first }, outline);
-    add({ lines: lines.slice(next), first: first + next }, outline);
-    return;
-  }
+  addPart({ lines: lines.slice(from), first: first + from }, outline);
+}
+
+/** @param isFirst whether nothing stands above the line */
+function headingOf(line: string, isFirst: boolean): { level: number; text: string } | undefined {
+  const [, section] = SECTION.exec(line.trim()) ?? [];
+  if (section !== undefined) return { level: 1, text: section.trim() };
+  const comment = isFirst && COMMENT.test(line) ? line.replace(COMMENT, "").trim() : "";
+  return CAPITALS.test(comment) ? { level: 2, text: comment } : undefined;
+}
+
+function addPart({ lines, first }: Chunk, outline: Outline): void {
+  if (lines.length === 0) return;
   const plain = lines.map((one) => one.replace(COMMENT, ""));
   if (lines.every((one) => COMMENT.test(one)) && !plain.some(isSetting))
     for (const { text, headings: _, ...details } of blocksOfChunk({ lines: plain, first }))
@@ -60,9 +68,4 @@ function isSetting(text: string): boolean {
   if (name.includes("=") || values[0]?.startsWith("=")) return NAME.test(beforeEquals!);
   if (name.endsWith(":")) return NAME.test(name.slice(0, -1)) && values.length <= MAX_VALUE_WORDS;
   return values.length === 1 && NAME.test(name) && VALUE.test(values[0]!);
-}
-
-function capitalsOf(line: string): string | undefined {
-  const text = COMMENT.test(line) ? line.replace(COMMENT, "").trim() : "";
-  return CAPITALS.test(text) ? text : undefined;
 }

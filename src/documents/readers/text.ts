@@ -26,18 +26,19 @@ interface Heading {
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const outline = new Outline();
-  const chunks = [...chunksOf(await file.text())];
+  const chunks = chunksOf(await file.text());
   let open: Block[] = [];
   let term: { readonly text: string; readonly indent: number } | undefined;
   const close = (): void => {
     for (const { text, headings: _, ...details } of joinedLists(open)) outline.text(text, details);
     [open, term] = [[], undefined];
   };
-  for (const [i, chunk] of chunks.entries()) {
+  for (let chunk = chunks.next().value, next: Chunk | undefined; chunk; chunk = next) {
+    next = chunks.next().value;
     const { lines, first } = chunk;
     let at = 0;
     for (;;) {
-      const heading = headingOf(lines, at, chunks[i + 1]);
+      const heading = headingOf(lines, at, next);
       if (!heading) break;
       close();
       outline.heading(heading.level, heading.text, { lines: [[0, first + at]] });

@@ -22,9 +22,12 @@ const FILLED = 0.6;
 const MIN_FILLED = 55; // characters
 /** The share of letters among the characters of running text, at least. */
 const LETTERS = 0.75;
+/** Lines that these are counted in. */
+const SAMPLE = 50;
 /** A hyphen that a program wrote where it divided a word. */
 const HYPHEN = "\u2010";
 const MAX_TERM_LENGTH = 60; // characters
+const MAX_LEVELS = 5;
 
 /** Lines between blank lines. */
 export interface Chunk {
@@ -34,7 +37,7 @@ export interface Chunk {
 }
 
 /** @param first the line of the file that the text begins on */
-export function* chunksOf(text: string, first = 1): Generator<Chunk> {
+export function* chunksOf(text: string, first = 1): Generator<Chunk, undefined> {
   let lines: string[] = [];
   let start = first;
   for (const { line, number } of numberedLines(text, first)) {
@@ -58,17 +61,19 @@ function* allBlocks(text: string): Generator<Block> {
   for (const chunk of chunksOf(text)) yield* blocksOfChunk(chunk);
 }
 
-export function* blocksOfChunk({ lines, first }: Chunk): Generator<Block> {
+/** @param level of definitions inside of each other */
+export function* blocksOfChunk({ lines, first }: Chunk, level = 0): Generator<Block> {
   if (isContents(lines)) return;
   if (isConversation(lines)) yield asWritten(lines, first, "list");
   else if (isItemized(lines)) yield* listBlocks(lines, first);
   else if (isTable(lines)) yield asWritten(lines, first, "table");
-  else if (isDefinition(lines)) {
+  else if (level < MAX_LEVELS && isDefinition(lines)) {
     const indent = indentOf(lines[0]!);
     const at = lines.findIndex((line) => indentOf(line) > indent);
     const term = asWritten(lines.slice(0, at), first, "term");
     yield term;
-    for (const block of blocksOfChunk({ lines: lines.slice(at), first: first + at }))
+    const definition = { lines: lines.slice(at), first: first + at };
+    for (const block of blocksOfChunk(definition, level + 1))
       yield { ...block, term: block.term ?? term.text };
   } else if (isFilled(lines)) yield { ...reflowed(lines, first), headings: [] };
   else yield asWritten(lines, first);
@@ -76,9 +81,12 @@ export function* blocksOfChunk({ lines, first }: Chunk): Generator<Block> {
 
 export const indentOf = (line: string): number => line.length - line.trimStart().length;
 
+const leastIndent = (lines: readonly string[]): number =>
+  lines.reduce((least, line) => Math.min(least, indentOf(line)), Infinity);
+
 /** The lines of a block as they are, without the indentation that all of them have. */
 function asWritten(lines: readonly string[], first: number, kind?: Block["kind"]): Block {
-  const indent = Math.min(...lines.map(indentOf));
+  const indent = leastIndent(lines);
   const text = lines.map((line) => line.slice(indent)).join("\n");
   return { text, ...(kind && { kind }), headings: [], lines: [...consecutiveLines(text, first)] };
 }
@@ -108,7 +116,7 @@ function isDefinition(lines: readonly string[]): boolean {
 
 /** Whether the lines are those of running text, which a program filled. */
 function isFilled(lines: readonly string[]): boolean {
-  const text = lines.join("\n").trimEnd();
+  const sample = lines.slice(0, SAMPLE).join("");
   const indent = indentOf(lines.at(-1)!);
   const longest = lines.reduce((most, line) => Math.max(most, line.length), 0);
   return (
@@ -117,7 +125,7 @@ function isFilled(lines: readonly string[]): boolean {
     lines.slice(1).every((line) => indentOf(line) === indent) &&
     lines.slice(0, -1).every((line) => line.length >= FILLED * longest) &&
     !lines.some(isCode) &&
-    (text.match(/\p{L}/gu) ?? []).length >= LETTERS * text.replace(/\s+/g, "").length
+    (sample.match(/\p{L}/gu) ?? []).length >= LETTERS * sample.replace(/\s+/g, "").length
   );
 }
 
@@ -167,7 +175,7 @@ function* listBlocks(lines: readonly string[], first: number): Generator<Block> 
 
 /** @param items each with its first line, whose indentation it keeps */
 function listOf(items: readonly { text: string; lines: LineMark[]; from: string }[]): Block {
-  const indent = Math.min(...items.map(({ from }) => indentOf(from)));
+  const indent = leastIndent(items.map(({ from }) => from));
   let text = "";
   const lines: LineMark[] = [];
   for (const item of items) {
