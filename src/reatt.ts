@@ -21,7 +21,6 @@ import {
   checkQuestionList,
   checkQuestions,
   checkTexts,
-  type Items,
 } from "./options/arguments.ts";
 import { SIGNAL } from "./options/option.ts";
 import { resolveOptions } from "./options/resolve.ts";
@@ -332,7 +331,10 @@ export class ReAtt implements AsyncDisposable {
    * ```
    */
   async openOrIndex(
-    source: string | Items<PassageInput | DocumentInput>,
+    source:
+      | string
+      | AsyncIterable<PassageInput | DocumentInput>
+      | Iterable<PassageInput | DocumentInput>,
     options: SyncOptions,
   ): Promise<TokenIndex> {
     const settings = resolveOptions(SYNC, options);

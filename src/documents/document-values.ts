@@ -1,7 +1,7 @@
 /** Documents that a program has as values: entries of a CMS, tickets, pages, rows of a database. */
 
 import { InputError } from "../io/errors.ts";
-import { checkedDocuments, type Items } from "../options/arguments.ts";
+import { checkedDocuments } from "../options/arguments.ts";
 import type { DocumentInput, Passage, PassageInput } from "../text/passage.ts";
 import { type SourceFile, valueFile } from "./file/source-file.ts";
 import { endingsText, formatOf, isJsonLinesName } from "./formats.ts";
@@ -32,7 +32,7 @@ const ENDINGS: Readonly<Record<string, string>> = { text: "txt", markdown: "md" 
  * ```
  */
 export async function* splitDocuments(
-  documents: Items<DocumentInput | PassageInput>,
+  documents: AsyncIterable<DocumentInput | PassageInput> | Iterable<DocumentInput | PassageInput>,
   given?: ReadDocumentsOptions,
 ): AsyncGenerator<Passage, void> {
   yield* splitValues(checkedDocuments(documents), resolveReadOptions(given));

@@ -12,8 +12,7 @@ import {
 } from "../text/passage.ts";
 import { path } from "./option.ts";
 
-/** A list or a generator. */
-export type Items<T> = AsyncIterable<T> | Iterable<T>;
+type Items<T> = AsyncIterable<T> | Iterable<T>;
 
 const pathSchema = path();
 

@@ -1,7 +1,6 @@
 /** What the core reads documents with: `reatt/documents`, loaded when it is used. */
 
 import type { ReadDocumentsOptions } from "../documents/read-documents.ts";
-import type { Items } from "../options/arguments.ts";
 import type { DocumentInput, Passage, PassageInput } from "../text/passage.ts";
 
 /**
@@ -45,7 +44,7 @@ export async function* readDocuments(
  * ```
  */
 export async function* splitDocuments(
-  documents: Items<DocumentInput | PassageInput>,
+  documents: AsyncIterable<DocumentInput | PassageInput> | Iterable<DocumentInput | PassageInput>,
   options?: ReadDocumentsOptions,
 ): AsyncGenerator<Passage, void> {
   const values = await import("../documents/document-values.ts");

@@ -118,9 +118,7 @@ ${section("Sample questions", samples, sampleCards)}
 }
 
 const keptText = ({ questions, what, rule }: Selection, step: number | undefined): string =>
-  step === undefined
-    ? ""
-    : `The ${modelText(step)} is kept: ${rule}, on ${questions} ${what}.`;
+  step === undefined ? "" : `The ${modelText(step)} is kept: ${rule}, on ${questions} ${what}.`;
 
 const modelText = (step: number): string =>
   step === 0 ? "given model" : `model of step ${formatCount(step)}`;
