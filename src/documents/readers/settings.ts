@@ -53,8 +53,7 @@ function addPart({ lines, first }: Chunk, outline: Outline): void {
   if (lines.length === 0) return;
   const plain = lines.map((one) => one.replace(COMMENT, ""));
   if (lines.every((one) => COMMENT.test(one)) && !plain.some(isSetting))
-    for (const { text, headings: _, ...details } of blocksOfChunk({ lines: plain, first }))
-      outline.text(text, details);
+    outline.blocks(blocksOfChunk({ lines: plain, first }));
   else {
     const text = lines.join("\n");
     outline.text(text, { kind: "code", lines: [...consecutiveLines(text, first)] });

@@ -30,7 +30,7 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
   let open: Block[] = [];
   let term: { readonly text: string; readonly indent: number } | undefined;
   const close = (): void => {
-    for (const { text, headings: _, ...details } of joinedLists(open)) outline.text(text, details);
+    outline.blocks(joinedLists(open));
     [open, term] = [[], undefined];
   };
   for (let chunk = chunks.next().value, next: Chunk | undefined; chunk; chunk = next) {

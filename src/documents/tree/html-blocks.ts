@@ -454,7 +454,6 @@ export class HtmlBlocks {
           this.#term = outer;
           terms = [];
         }
-      this.#flush();
       return;
     }
     const indent = "  ".repeat(this.#lists.length);

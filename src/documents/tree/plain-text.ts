@@ -36,11 +36,10 @@ export interface Chunk {
   readonly first: number;
 }
 
-/** @param first the line of the file that the text begins on */
-export function* chunksOf(text: string, first = 1): Generator<Chunk, undefined> {
+export function* chunksOf(text: string): Generator<Chunk, undefined> {
   let lines: string[] = [];
-  let start = first;
-  for (const { line, number } of numberedLines(text, first)) {
+  let start = 1;
+  for (const { line, number } of numberedLines(text)) {
     if (line.trim() !== "") {
       if (lines.length === 0) start = number;
       lines.push(line);
@@ -87,7 +86,10 @@ const leastIndent = (lines: readonly string[]): number =>
 /** The lines of a block as they are, without the indentation that all of them have. */
 function asWritten(lines: readonly string[], first: number, kind?: Block["kind"]): Block {
   const indent = leastIndent(lines);
-  const text = lines.map((line) => line.slice(indent)).join("\n");
+  const text = lines
+    .map((line) => line.slice(indent))
+    .join("\n")
+    .trimEnd();
   return { text, ...(kind && { kind }), headings: [], lines: [...consecutiveLines(text, first)] };
 }
 
@@ -214,11 +216,8 @@ function joinedList(blocks: readonly Block[]): Block {
 }
 
 /** The lines of a text, without their line breaks. */
-export function* numberedLines(
-  text: string,
-  first = 1,
-): Generator<{ line: string; number: number }> {
-  let number = first;
+export function* numberedLines(text: string): Generator<{ line: string; number: number }> {
+  let number = 1;
   for (let start = 0; start <= text.length; number++) {
     const end = text.indexOf("\n", start);
     yield { line: text.slice(start, end === -1 ? text.length : end), number };
