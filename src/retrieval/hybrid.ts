@@ -8,7 +8,7 @@
  * score (search/rescore.ts). A development set chooses lambda (evaluation/tune-lambda.ts). A mean
  * hides what names a passage: a number that one passage has is one of many terms, and the model
  * does not tell it from others. So BM25 has a further weight for rare terms here (`termWeights` of
- * bm25/bm25.ts).
+ * bm25/bm25.ts), and completes words that no passage has (bm25/substitutes.ts).
  *
  * Source: Karpukhin et al. 2020, Dense Passage Retrieval, section 5, without |q| and rare terms.
  * Both scores are means here, so one lambda serves short and long questions
@@ -36,6 +36,7 @@ export const hybridParameters = ({ k1, b }: GivenParameters = {}): ScoreParamete
   k1,
   b,
   rareWeight: RARE_WEIGHT,
+  completes: true,
 });
 
 /** Passages that a first search by the model looks for, for each result. */

@@ -17,6 +17,7 @@ import {
   postingOf,
   postingsOf,
 } from "./inverted-index.ts";
+import type { Substitutes } from "./substitutes.ts";
 
 export interface Bm25Parameters {
   /** Saturation of term frequency; with 0, repetitions of a term do not count. Default 0.9. */
@@ -40,6 +41,8 @@ export interface ScoreParameters extends GivenParameters {
    * which is BM25.
    */
   readonly rareWeight?: number | undefined;
+  /** Whether terms that no passage has are completed (substitutes.ts). Default false. */
+  readonly completes?: boolean | undefined;
 }
 
 export interface Bm25RankOptions extends ScoreParameters {
@@ -152,10 +155,15 @@ export function scoresOver(
   const statistics = collection ?? { size, averageLength, documentFrequency, analyser };
   const longest = index.blocks.reduce((most, { lengths }) => Math.max(most, lengths.length), 0);
   const scores = new Float64Array(longest);
-  const scoringOf = (query: string, { rareWeight, ...given }: ScoreParameters): Scoring => ({
-    weights: numbered(index, termWeights(analyser.terms(query), statistics, rareWeight)),
-    ...lengthNorm(checkedParameters(given, defaults), statistics.averageLength),
-  });
+  const scoringOf = (query: string, parameters: ScoreParameters): Scoring => {
+    const { rareWeight, completes, ...given } = parameters;
+    const terms = analyser.terms(query);
+    const substitutes = completes ? index.substitutes?.(terms) : undefined;
+    return {
+      weights: numbered(index, termWeights(terms, statistics, rareWeight, substitutes)),
+      ...lengthNorm(checkedParameters(given, defaults), statistics.averageLength),
+    };
+  };
   return {
     rank(query, topK, { accept, ...parameters } = {}) {
       const best = new TopK(topK);
@@ -245,15 +253,17 @@ function inverseDocumentFrequency(passages: number, frequency: number): number {
  *
  * A term is shared by df passages, so it names each of them with 1 / df. In the mean over the |q|
  * terms of the question, a term that names a passage counts as if it were asked for alone; several
- * such terms share this. Common terms name nothing.
+ * such terms share this. Common terms name nothing. A substitute of a term occurs once, and its
+ * weight is multiplied by what it counts.
  */
 export function termWeights(
   terms: readonly string[],
   { size, documentFrequency }: Pick<CollectionStatistics, "size" | "documentFrequency">,
   rareWeight = 0,
+  substitutes: Substitutes = new Map(),
 ): Map<string, number> {
   const known = new Map<string, { frequency: number; count: number }>();
-  for (const term of terms) {
+  for (const term of [...terms, ...substitutes.keys()]) {
     const entry = known.get(term);
     if (entry) entry.count++;
     else known.set(term, { frequency: documentFrequency(term), count: 1 });
@@ -263,7 +273,9 @@ export function termWeights(
   const perName = (rareWeight * terms.length) / Math.max(1, named);
   const weights = Array.from(known, ([term, { frequency, count }]): [string, number] => [
     term,
-    inverseDocumentFrequency(size, frequency) * (count + perName / frequency),
+    (substitutes.get(term) ?? 1) *
+      inverseDocumentFrequency(size, frequency) *
+      (count + perName / frequency),
   ]);
   return new Map(weights);
 }
@@ -281,7 +293,7 @@ const numbered = (
   );
 
 /** The number of passages with a term. */
-function frequencyOf({ blocks, vocabulary }: Postings, term: string): number {
+export function frequencyOf({ blocks, vocabulary }: Postings, term: string): number {
   const number = vocabulary.get(term);
   if (number === undefined) return 0;
   return blocks.reduce((passages, block) => {

@@ -12,6 +12,7 @@ import { detectLanguages } from "../../text/detect-languages.ts";
 import { type Language, scriptOf } from "../../text/languages.ts";
 import type { Passage } from "../../text/passage.ts";
 import { type Analyser, openAnalyser } from "../../text/terms.ts";
+import { type Substitutes, substitutesOf, Vocabulary } from "./substitutes.ts";
 
 /**
  * A place in a block is a Uint16. The float64 scores of a block (512 KiB) fit in the cache of a
@@ -49,6 +50,8 @@ export interface Postings {
   readonly averageLength: number;
   /** What makes the terms of passages and queries. */
   readonly analyser: Analyser;
+  /** What completes a question's terms. Default: nothing. */
+  readonly substitutes?: ((terms: readonly string[]) => Substitutes) | undefined;
 }
 
 export interface InvertedIndex extends Postings {
@@ -113,7 +116,15 @@ export async function buildInvertedIndex(
   }
   if (open.passages > 0) blocks.push(open.invert());
   onProgress?.(size);
-  return { ids, size, vocabulary, blocks, averageLength: totalLength / size, analyser };
+  let words: Vocabulary | undefined; // made at the first question that needs one
+  const substitutes = (terms: readonly string[]): Substitutes =>
+    substitutesOf(
+      terms,
+      (term) => vocabulary.has(term),
+      () => (words ??= new Vocabulary(vocabulary.keys())),
+    );
+  const averageLength = totalLength / size;
+  return { ids, size, vocabulary, blocks, averageLength, analyser, substitutes };
 }
 
 /** The first passages, and all of them in their order. */

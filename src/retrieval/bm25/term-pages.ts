@@ -88,6 +88,15 @@ export function findPostings(
   return NO_POSTINGS;
 }
 
+/** The terms of a page. */
+export function* termsOfPage(page: Uint8Array): Generator<string> {
+  const reader = new ByteReader(page);
+  while (reader.at < page.length) {
+    yield Buffer.from(reader.readBytes()).toString();
+    reader.readBytes(); // its postings
+  }
+}
+
 function readPostings(bytes: Uint8Array, accept: (place: number) => boolean): TermPostings {
   const places = new Uint16Array(bytes.length); // a posting has a byte at least
   const frequencies = new Uint16Array(bytes.length);

@@ -1,8 +1,9 @@
 /** BM25 over the words that the segments of an index hold (words-file.ts). */
 
 import { type Analyser, openAnalyser } from "../../text/terms.ts";
-import { scoresOver } from "../bm25/bm25.ts";
+import { frequencyOf, scoresOver } from "../bm25/bm25.ts";
 import { BLOCK_PASSAGES, type PostingBlock, type Postings } from "../bm25/inverted-index.ts";
+import { isUnknownWord, substitutesOf, Vocabulary } from "../bm25/substitutes.ts";
 import type { TermPostings } from "../bm25/term-pages.ts";
 import { indexLanguages } from "../index/format/index-languages.ts";
 import type { Segment } from "../index/format/segment.ts";
@@ -38,6 +39,9 @@ export async function openStoredWords(
   };
 }
 
+/** Larger indexes complete no words: reading all their terms takes seconds. */
+const MAX_COMPLETED_PASSAGES = 2 ** 18;
+
 /** Reads the postings of the terms of a query, of passages that are not deleted. */
 function postingsReader(
   segments: readonly Segment[],
@@ -58,14 +62,40 @@ function postingsReader(
     }
   }
   const averageLength = totalLength / size;
-  return async (query) => {
-    const terms = [...new Set(analyser.terms(query))];
+  const read = async (terms: readonly string[]): Promise<Postings> => {
     const vocabulary = new Map(terms.map((term, number) => [term, number]));
     const blocks = await Promise.all(
       segments.map(({ isAlive }, i) => segmentBlocks(words[i]!, bases[i]!, terms, isAlive)),
     );
     return { size, vocabulary, blocks: blocks.flat(), averageLength, analyser };
   };
+  let vocabulary: Promise<Vocabulary> | undefined;
+  const allWords = (): Promise<Vocabulary> => {
+    const reading = vocabulary ?? readVocabulary(words);
+    vocabulary = reading;
+    reading.catch(() => {
+      vocabulary = undefined;
+    });
+    return reading;
+  };
+  return async (query) => {
+    const terms = [...new Set(analyser.terms(query))];
+    const own = await read(terms);
+    const has = (term: string): boolean => frequencyOf(own, term) > 0;
+    const isKnown = ordinals > MAX_COMPLETED_PASSAGES || !terms.some((t) => isUnknownWord(t, has));
+    const all = isKnown ? new Vocabulary([]) : await allWords();
+    const substitutes = substitutesOf(analyser.terms(query), has, () => all);
+    if (substitutes.size === 0) return own;
+    const both = await read([...terms, ...substitutes.keys()]);
+    return { ...both, substitutes: () => substitutes };
+  };
+}
+
+/** The words of all segments, from every page. */
+async function readVocabulary(words: readonly SegmentWords[]): Promise<Vocabulary> {
+  const terms = new Set<string>();
+  for (const segment of words) for await (const term of segment.terms()) terms.add(term);
+  return new Vocabulary(terms);
 }
 
 /** The blocks of a segment with the postings of these terms, by their numbers. */

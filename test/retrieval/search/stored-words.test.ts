@@ -9,6 +9,7 @@ import {
   OpenBlock,
 } from "../../../src/retrieval/bm25/inverted-index.ts";
 import { findPostings, termHash, termPages } from "../../../src/retrieval/bm25/term-pages.ts";
+import { hybridParameters } from "../../../src/retrieval/hybrid.ts";
 import { readManifest, segmentPath } from "../../../src/retrieval/index/format/manifest.ts";
 import { WORDS_FILE } from "../../../src/retrieval/index/format/words-file.ts";
 import { compactIndex, mergeShards } from "../../../src/retrieval/index/maintain/compact.ts";
@@ -60,6 +61,23 @@ async function addTo(directory: string, passages: readonly Passage[]): Promise<v
 
 const wordsPath = async (directory: string, segment = 0): Promise<string> =>
   join(segmentPath(directory, (await readManifest(directory)).segments[segment]!.name), WORDS_FILE);
+
+test("words complete a question as the texts do, over all segments", async () => {
+  await using directory = await temporary();
+  const { path } = directory;
+  const [first, second] = makePassages(2, 1, 40);
+  await build(path, [{ ...first!, text: "a minimum salary of 5kg" }], { encode: encodeVaried });
+  await addTo(path, [{ ...second!, text: "the salaries of a celery" }]);
+  await using index = await openIndex(path);
+  const words = (await index.words())!;
+  const { bm25 } = await openLexicalIndex(index);
+  for (const query of ["minimun", "salery", "celary 5 kg", "seven"])
+    for (const parameters of [hybridParameters(), {}]) {
+      const found = await words.rank(query, 10, parameters);
+      assert.equal(found, bm25.rank(query, 10, parameters), query);
+      assert.is(found.ordinals.length > 0, "completes" in parameters && query !== "seven", query);
+    }
+});
 
 for (const bits of [undefined, 2] as const)
   test(`words give the scores of the texts after every change, ${bits ?? 32} bits`, async () => {

@@ -21,7 +21,7 @@ import type { OpenFile } from "../../../io/open-file.ts";
 import { LANGUAGES, type Language } from "../../../text/languages.ts";
 import { ANALYSIS } from "../../../text/terms.ts";
 import { BLOCK_PASSAGES } from "../../bm25/inverted-index.ts";
-import { findPostings, type TermPostings, termHash } from "../../bm25/term-pages.ts";
+import { findPostings, type TermPostings, termHash, termsOfPage } from "../../bm25/term-pages.ts";
 import { integerAt } from "../blocks/integers.ts";
 import { readAt, readingErrorFrom } from "../blocks/storage.ts";
 import type { SegmentRecord } from "./manifest.ts";
@@ -68,6 +68,8 @@ export interface SegmentWords {
    * @throws {InputError} if a page is damaged or cannot be read
    */
   postings(term: string, accept: (ordinal: number) => boolean): Promise<TermPostings[]>;
+  /** All terms, some several times. @throws {InputError} if a page is damaged or cannot be read */
+  terms(): AsyncGenerator<string, void>;
   /** Reads all pages. @throws {InputError} if one is damaged or cannot be read */
   check(signal: AbortSignal | undefined): Promise<void>;
 }
@@ -120,6 +122,9 @@ export async function readWords(
         return findPostings(bytes, term, (place) => accept(first + place));
       });
       return Promise.all(blocks);
+    },
+    async *terms() {
+      for (let row = 0; row < pageCount; row++) yield* termsOfPage(await page(row));
     },
     async check(signal) {
       for (let row = 0; row < pageCount; row++) {
