@@ -5,6 +5,7 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { storeCalibration } from "../src/evaluation/index.ts";
 import { InputError, ReAtt } from "../src/index.ts";
+import { ScoreCalibrationFile } from "../src/model/score-calibration.ts";
 import { windowsOf } from "../src/text/tokens/windows.ts";
 import { calibrationOf } from "./support/calibration.ts";
 import { tinyConfig } from "./support/tiny-model.ts";
@@ -122,8 +123,8 @@ test("an answer has its sentence and a link, from text and from titles", async (
 });
 
 test("a score is a probability in the order of what ranks; explain shows both", async () => {
-  const [best, behind, lambda, meanSimilarity] = [0.2, 3, 0.5, 0.1];
-  const curve = { intercept: -1, best, behind };
+  const [slope, lambda, meanSimilarity] = [3, 0.5, 0.1];
+  const curve = { intercept: -1, slope };
   const scoreCalibration = { similarity: curve, hybrid: { ...curve, lambda, meanSimilarity } };
   await storeCalibration(at("model"), { scoreCalibration }, at("scored"));
   await using model = await ReAtt.load(at("scored"));
@@ -133,11 +134,9 @@ test("a score is a probability in the order of what ranks; explain shows both", 
   for (const hybrid of [false, { lambda }, { lambda: 2 }, { lambda: 0 }] as const) {
     const hits = await model.retrieve(question, index, { hybrid, explain: true });
     const own = hybrid ? hybrid.lambda : lambda;
-    const top = hits[0]!.scores!.ranking;
     for (const { score, scores } of hits) {
       const { ranking, similarity, words } = scores!;
-      const shifted = top + (lambda - own) * meanSimilarity;
-      const expected = probability(-1 + best * shifted + behind * (ranking - top));
+      const expected = probability(-1 + slope * (ranking + (lambda - own) * meanSimilarity));
       assert.ok(Math.abs(score - expected) < 1e-12, `${score}, not ${expected}`);
       if (hybrid) assert.ok(Math.abs(words! + own * similarity - ranking) < 1e-9);
       else assert.equal([ranking, words], [similarity, undefined]);
@@ -146,6 +145,9 @@ test("a score is a probability in the order of what ranks; explain shows both", 
       hits.map(({ score }) => score),
       hits.map(({ score }) => score).toSorted((a, b) => b - a),
     );
+    const filter = new Set([hits[1]!.id]);
+    const alone = await model.retrieve(question, index, { hybrid, filter });
+    assert.equal([alone[0]!.id, alone[0]!.score], [hits[1]!.id, hits[1]!.score], "without others");
     const minScore = hits[1]!.score;
     const some = await model.retrieve(question, index, { hybrid, minScore });
     assert.equal(
@@ -155,12 +157,16 @@ test("a score is a probability in the order of what ranks; explain shows both", 
     assert.equal(await model.retrieve(question, index, { hybrid, minScore: 1 }), []);
     assert.is((await model.retrieve(question, index, { hybrid, minScore: 0 })).length, 3);
   }
-  for (const { score } of await model.rerank(question, PASSAGES)) assert.ok(score > 0 && score < 1);
+  for (const { id, score } of await model.rerank(question, PASSAGES)) {
+    const alone = PASSAGES.filter((passage) => passage.id === id);
+    assert.is((await model.rerank(question, alone))[0]!.score, score);
+    assert.ok(score > 0 && score < 1);
+  }
 });
 
 test("rerank keeps the order of scores whose probabilities are equal", async () => {
   const question = "Who patented a steam engine?";
-  const scoreCalibration = { similarity: { intercept: 100, best: 0, behind: 1 } };
+  const scoreCalibration = { similarity: { intercept: 100, slope: 1e-9 } };
   await storeCalibration(at("model"), { scoreCalibration }, at("certain"));
   await using certain = await ReAtt.load(at("certain"));
   await using model = await ReAtt.load(at("model"));
@@ -175,13 +181,63 @@ test("rerank keeps the order of scores whose probabilities are equal", async () 
 });
 
 test("storeCalibration keeps the calibration that is not given, also as undefined", async () => {
-  const scoreCalibration = { similarity: { intercept: 0, best: 1, behind: 1 } };
+  const scoreCalibration = { similarity: { intercept: 0, slope: 1 } };
   await storeCalibration(at("model"), { scoreCalibration }, at("kept"));
   const calibration = calibrationOf(0, { margin: 1 });
   // @ts-expect-error JavaScript can give undefined
   await storeCalibration(at("kept"), { calibration, scoreCalibration: undefined });
   await using model = await ReAtt.load(at("kept"));
   assert.equal(model.config.scoreCalibration, scoreCalibration);
+});
+
+test("a curve of an earlier model is read without its difference to the best passage", () => {
+  const similarity = { intercept: -11, best: 17, behind: 66 };
+  const hybrid = { ...similarity, lambda: 14.5, meanSimilarity: 0.5 };
+  const { best: slope, behind: _, ...scale } = hybrid;
+  assert.equal(ScoreCalibrationFile.parse({ similarity, hybrid }), {
+    similarity: { intercept: -11, slope: 17 },
+    hybrid: { ...scale, slope },
+  });
+});
+
+const COPIES = [
+  ...PASSAGES.slice(2),
+  ...["a", "b"].map((id) => ({ id, title: "Rhine", text: WORDS.repeat(3), document: `${id}.md` })),
+];
+
+test("near-duplicates share a place in answers, and in retrieve on request", async () => {
+  await using model = await ReAtt.load(at("model"));
+  await using index = await model.index(COPIES, { directory: at("copies"), linkBase: "http://x/" });
+  const question = "Where does it flow?";
+  const all = await model.retrieve(question, index);
+  assert.equal([all.length, all.filter(({ duplicates }) => duplicates).length], [3, 0]);
+  const { passages } = await model.answer(question, index, { minimumConfidence: 0 });
+  for (const hits of [await model.retrieve(question, index, { distinct: true }), passages]) {
+    const [kept, ...others] = hits.filter(({ title }) => title === "Rhine");
+    assert.equal([hits.length, others], [2, []]);
+    const other = kept!.id === "a" ? "b" : "a";
+    const document = `${other}.md`;
+    const link = `http://x/${document}`;
+    assert.equal(kept!.duplicates, [{ id: other, title: "Rhine", document, link }]);
+  }
+  const both = { minimumConfidence: 0, distinct: false };
+  assert.is((await model.answer(question, index, both)).passages.length, 3);
+});
+
+test("keywords choose passages in a batch beside plain questions", async () => {
+  await using model = await ReAtt.load(at("model"));
+  await using index = await model.index(COPIES, { directory: at("keywords") });
+  const questions = ["steam engine -rhine", "Where does it flow?", '"north sea" document:b.md'];
+  const found: string[][] = [];
+  for await (const { passages } of model.retrieve(questions, index))
+    found.push(passages.map(({ id }) => id));
+  const alone = (await model.retrieve(questions[1]!, index)).map(({ id }) => id);
+  assert.equal(found, [["other"], alone, ["b"]]);
+  const { passages } = await model.answer(questions[2]!, index, { minimumConfidence: 0 });
+  assert.equal(
+    passages.map(({ id }) => id),
+    ["b"],
+  );
 });
 
 test.run();

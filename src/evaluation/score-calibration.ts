@@ -43,9 +43,8 @@ const PENALTY = 0.1;
 
 /**
  * Fits a logistic model to the retrieval score, and with `lambda` one to the score of hybrid
- * search: of the score of the best passage of a question, and of the difference to it. Take the
- * passages that are shown for a question, the ten best for example, and questions that no passage
- * answers too: then the probabilities are those of what a person sees.
+ * search. Take the passages that are shown for a question, the ten best for example, and questions
+ * that no passage answers too: then the probabilities are those of what a person sees.
  *
  * @param questions for each question, its passages
  * @param lambda the weight of the retrieval score in hybrid search; undefined if the model ranked
@@ -63,7 +62,7 @@ const PENALTY = 0.1;
  *   { similarity: 0.5, words: 0, relevant: i === 2 },
  * ]);
  * const { similarity } = fitScoreCalibration(questions);
- * console.log(similarity.behind > 0); // true
+ * console.log(similarity.slope > 0); // true
  * ```
  */
 export function fitScoreCalibration(
@@ -79,36 +78,26 @@ export function fitScoreCalibration(
       `at least ${MIN_OF_EACH_KIND} passages that answer and ${MIN_OF_EACH_KIND} that do not`,
       `${count} and ${found.length - count}`,
     );
-  const similarity = fitCurve(questions, (passage) => passage.similarity);
+  const similarity = fitCurve(found, (passage) => passage.similarity);
   if (lambda === undefined) return { similarity };
-  const hybrid = fitCurve(questions, ({ words = 0, similarity }) => words + lambda * similarity);
+  const hybrid = fitCurve(found, ({ words = 0, similarity }) => words + lambda * similarity);
   const meanSimilarity = mean(found.map((passage) => passage.similarity));
   return { similarity, hybrid: { ...hybrid, lambda, meanSimilarity } };
 }
 
 function fitCurve(
-  questions: readonly (readonly FoundPassageOutcome[])[],
+  passages: readonly FoundPassageOutcome[],
   scoreOf: (passage: FoundPassageOutcome) => number,
 ): ScoreCurve {
-  const rows = questions.flatMap((passages) => {
-    const scores = passages.map(scoreOf);
-    const best = Math.max(...scores);
-    return scores.map((score) => [best, score - best]);
-  });
-  const centres = [0, 1].map((column) => mean(rows.map((row) => row[column]!)));
-  const deviations = centres.map(
-    (centre, column) => Math.sqrt(mean(rows.map((row) => (row[column]! - centre) ** 2))) || 1,
-  );
-  const scaled = rows.map((row) => [
-    1,
-    ...row.map((value, column) => (value - centres[column]!) / deviations[column]!),
-  ]);
-  const labels = questions.flat().map(({ relevant }) => relevant);
-  const [constant, ...slopes] = fitLogistic(scaled, labels, [0, PENALTY, PENALTY]);
-  const [best, behind] = slopes.map((slope, column) => slope / deviations[column]!);
-  if (!(behind! > 0)) throw problem("higher scores of passages that answer", "lower ones");
-  const intercept = constant! - best! * centres[0]! - behind! * centres[1]!;
-  return { intercept, best: best!, behind: behind! };
+  const scores = passages.map(scoreOf);
+  const centre = mean(scores);
+  const deviation = Math.sqrt(mean(scores.map((score) => (score - centre) ** 2))) || 1;
+  const scaled = scores.map((score) => [1, (score - centre) / deviation]);
+  const labels = passages.map(({ relevant }) => relevant);
+  const [constant, weight] = fitLogistic(scaled, labels, [0, PENALTY]);
+  const slope = weight! / deviation;
+  if (!(slope > 0)) throw problem("higher scores of passages that answer", "lower ones");
+  return { intercept: constant! - slope * centre, slope };
 }
 
 const problem = (expected: string, got: string): InputError =>

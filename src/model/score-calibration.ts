@@ -1,28 +1,21 @@
 /**
  * The calibration of passages that a model can store: it makes a probability of the score that a
- * search ranks by.
+ * search ranks by. It depends on the passage and the question alone: a passage has the same
+ * probability beside other passages, with a filter, and in `rerank`.
  *
- * Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines", with a second term: of
- * two passages with the same score, the one without a better one beside it answers more often.
+ * Source: Platt 1999, "Probabilistic Outputs for Support Vector Machines".
  */
 
 import { z } from "zod";
 import { number } from "../options/option.ts";
 import { logistic } from "./signal-calibration.ts";
 
-/**
- * The probability of a passage with the score s, where the best passage of the same search has the
- * score t:
- *
- *     P = 1 / (1 + exp(-(intercept + best * t + behind * (s - t))))
- */
+/** The probability of a passage with the score s: P = 1 / (1 + exp(-(intercept + slope * s))) */
 export interface ScoreCurve {
   /** The log-odds at a score of 0. */
   readonly intercept: number;
-  /** Weight of the score of the best passage. */
-  readonly best: number;
   /** Above 0, so that the order of scores is that of probabilities. */
-  readonly behind: number;
+  readonly slope: number;
 }
 
 /** The probability that a passage answers a question, by the score of the passage. */
@@ -46,24 +39,34 @@ export interface HybridScale {
 }
 
 const value = z.number("a number");
-const curve = { intercept: value, best: value, behind: number({ above: 0 }) };
+const curve = { intercept: value, slope: number({ above: 0 }) };
+
+/** Models of before 2026-11-30 counted the difference to the best passage besides. */
+const withoutDifference = (file: unknown): unknown => {
+  if (typeof file !== "object" || file === null || !("best" in file)) return file;
+  const { best, behind: _, ...others } = file as Record<string, unknown>;
+  return { ...others, slope: best };
+};
 
 /** `scoreCalibration` of `config.json`; of a T5, `score_calibration`. */
 export const ScoreCalibrationFile = z.strictObject(
   {
-    similarity: z.strictObject(curve, "{ intercept, best, behind }"),
+    similarity: z.preprocess(withoutDifference, z.strictObject(curve, "{ intercept, slope }")),
     hybrid: z
-      .strictObject(
-        { ...curve, lambda: value, meanSimilarity: value },
-        "{ intercept, best, behind, lambda, meanSimilarity }",
+      .preprocess(
+        withoutDifference,
+        z.strictObject(
+          { ...curve, lambda: value, meanSimilarity: value },
+          "{ intercept, slope, lambda, meanSimilarity }",
+        ),
       )
       .optional(),
   },
   "{ similarity, hybrid }",
 );
 
-/** Makes a probability of a score. `best` is that of the best passage of the same search. */
-export type ScoreCalibrator = (score: number, best: number) => number;
+/** Makes a probability of a score. */
+export type ScoreCalibrator = (score: number) => number;
 
 /**
  * The scores of a search as probabilities; as they are if the model stores no calibration for them.
@@ -82,8 +85,8 @@ export function scoreCalibrator(
 }
 
 const probabilities =
-  (curve: ScoreCurve, shift: number): ScoreCalibrator =>
-  (score, best) =>
-    logistic(curve.intercept + curve.best * (best + shift) + curve.behind * (score - best));
+  ({ intercept, slope }: ScoreCurve, shift: number): ScoreCalibrator =>
+  (score) =>
+    logistic(intercept + slope * (score + shift));
 
 const unchanged: ScoreCalibrator = (score) => score;

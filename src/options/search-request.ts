@@ -72,6 +72,13 @@ export const RANK_OPTIONS = {
     help: "no passage with a lower score",
     defaultText: "every score",
   }),
+  /**
+   * Whether copies of a better passage, and versions of it that hardly differ, share its place: they
+   * are its `duplicates`. Default: true for `answer` and `context`, false for `retrieve`.
+   */
+  distinct: option(flag().default(false), {
+    help: "near-duplicates of a better passage share its place",
+  }),
   /** Whether passages have the raw scores behind their score (`scores`). Default: false. */
   explain: option(flag().default(false), { help: "the raw scores of passages too" }),
   /**

@@ -51,10 +51,11 @@ export function answers(
     states: own.states,
   });
   const passagesOf = async (batch: readonly TokenizedQuestion[]) =>
-    (await find(model, batch, index, request)).map((found): Found<Hit> => {
+    (await find(model, batch, index, request)).map(({ question, passages: found }): Found<Hit> => {
       const toRead = found.slice(0, readTopK);
       const next = found[readTopK];
       return {
+        question,
         passages: toRead.map(readable),
         returned: found.slice(0, topK).map(hitOf),
         match: {
@@ -86,11 +87,13 @@ export function readings<P extends PassageInput>(
   lists: readonly (readonly P[])[],
   options: ResolvedReadOptions,
 ): AsyncGenerator<Reply<P>, void> {
-  const toRead = (position: number): Found<P> => ({
+  const toRead = (question: TokenizedQuestion, position: number): Found<P> => ({
+    question,
     passages: lists[position]!.map((passage) => ({ passage })),
     returned: lists[position]!,
   });
-  const passagesOf: PassagesOf<P> = async (_, positions) => positions.map(toRead);
+  const passagesOf: PassagesOf<P> = async (batch, positions) =>
+    positions.map((position, i) => toRead(batch[i]!, position));
   return replies(model, questions, passagesOf, { ...options, abstains: false });
 }
 
@@ -117,6 +120,8 @@ export async function utilities(
 
 /** What is read for a question, and what is returned. */
 interface Found<P extends PassageInput> extends ToRead<P> {
+  /** The question that is read. */
+  readonly question: TokenizedQuestion;
   /** Those that are read come first. */
   readonly returned: readonly P[];
 }
@@ -181,7 +186,7 @@ async function repliesOfBatch<P extends PassageInput>(
       ? []
       : await answerFromPassages(
           await answeringModel(model),
-          rows.map(({ question }) => question),
+          rows.map(({ found }) => found.question),
           rows.map(({ found }) => found),
           { ...options, onText: texts },
         );

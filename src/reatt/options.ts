@@ -16,6 +16,7 @@ import {
   integer,
   number,
   SIGNAL,
+  withDefault,
   withDerivedDefault,
 } from "../options/option.ts";
 import { ANSWER_OPTIONS, PASSAGES_RETURNED, READ_TOP_K } from "../options/search-request.ts";
@@ -108,6 +109,7 @@ export const ANSWER = {
    * 5, or as many as are read.
    */
   topK: withDerivedDefault(RETRIEVE_OPTIONS.topK, `${PASSAGES_RETURNED}, or as many as are read`),
+  distinct: withDefault(RETRIEVE_OPTIONS.distinct, true),
   ...READ_TOP_K,
   ...ANSWER_OPTIONS,
   onText: READ_OPTIONS.onText,

@@ -47,7 +47,9 @@ export async function findPhrases(
   const ranking = { topK, where, filter, hybrid, signal, granularity: "passage" } as const;
   const hits = await find(model, tokenized, index, ranking);
   return index.snapshot((own) =>
-    Promise.all(hits.map((found, i) => phrasesOfHits(model, own, vectors[i]!, found, request))),
+    Promise.all(
+      hits.map(({ passages }, i) => phrasesOfHits(model, own, vectors[i]!, passages, request)),
+    ),
   );
 }
 

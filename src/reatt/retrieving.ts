@@ -7,10 +7,12 @@ import { excerpt } from "../io/excerpt.ts";
 import { scoreCalibrator } from "../model/score-calibration.ts";
 import type { Resolved } from "../options/option.ts";
 import { type Explanation, explanationOf } from "../retrieval/explain.ts";
-import type { HybridOptions } from "../retrieval/hybrid.ts";
+import { type HybridOptions, wordsOf } from "../retrieval/hybrid.ts";
 import type { IndexHeader } from "../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../retrieval/index/write/token-pruning.ts";
+import { type ChosenPassages, choosePassages } from "../retrieval/query/choose-passages.ts";
 import { type FoundPassage, type RankRequest, rank } from "../retrieval/rank.ts";
+import type { IndexGeneration } from "../retrieval/search/generation.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { LinkOf } from "../text/link.ts";
 import type { Passage, PassageInput } from "../text/passage.ts";
@@ -27,15 +29,22 @@ import type { RERANK } from "./options.ts";
 /** A retrieved passage. With granularity `document` it is the best passage of the document. */
 export interface Hit extends Passage {
   /**
-   * The probability that the passage answers the question, beside the best passage of the search,
-   * if the model stores a calibration of scores. Otherwise the score that the search ranks
-   * by, `scores.ranking`.
+   * The probability that the passage answers the question, whatever else is found, if the model
+   * stores a calibration of scores. Otherwise the score that the search ranks by,
+   * `scores.ranking`.
    */
   readonly score: number;
   /** The address of the document: of its field `url`, or made with `linkBase`. */
   readonly link?: string | undefined;
+  /** Passages that nearly repeat this one, best first; with the option `distinct`, if any. */
+  readonly duplicates?: readonly Duplicate[] | undefined;
   /** With the option `explain`. */
   readonly scores?: RawScores | undefined;
+}
+
+/** A passage that another one stands for. */
+export interface Duplicate extends Pick<Passage, "id" | "title" | "document"> {
+  readonly link?: string | undefined;
 }
 
 /** The scores of a passage before calibration. */
@@ -77,9 +86,17 @@ export function hitsBy({
   readonly hybrid?: HybridOptions | undefined;
   readonly linkOf: LinkOf;
 }): (found: FoundPassage) => Hit {
-  return ({ passage, score, rankingScore: ranking, similarity }) => {
+  const linked = (passage: Passage) => {
     const link = linkOf(passage);
-    const hit = { ...passage, score, ...(link !== undefined && { link }) };
+    return link !== undefined && { link };
+  };
+  const named = (passage: Passage): Duplicate => {
+    const { id, title, document } = passage;
+    return { id, title, ...(document !== undefined && { document }), ...linked(passage) };
+  };
+  return ({ passage, score, rankingScore: ranking, similarity, duplicates }) => {
+    const others = duplicates.length > 0 && { duplicates: duplicates.map(named) };
+    const hit = { ...passage, score, ...linked(passage), ...others };
     if (!explain || similarity === undefined) return hit;
     const words = hybrid && { words: ranking - hybrid.lambda * similarity };
     return { ...hit, scores: { ranking, similarity, ...words } };
@@ -119,26 +136,77 @@ export async function* retrievals(
     const found = await model.lifetime.use(() => find(model, questions, index, search));
     const next = found.values();
     for (const { error } of tokenized)
-      yield error ? { passages: [], error } : { passages: next.next().value!.map(hitOf) };
+      yield error ? { passages: [], error } : { passages: next.next().value!.passages.map(hitOf) };
   }
 }
 
+/** What is found for a question. */
+export interface FoundFor {
+  /** The question without keywords that only choose passages. */
+  readonly question: TokenizedQuestion;
+  /** Best first. */
+  readonly passages: readonly FoundPassage[];
+}
+
+type FindRequest = Omit<RankRequest, "scoreOf">;
+
 /** The best passages of an index for each question. */
-export async function find(
+export function find(
   model: LoadedModel,
   questions: readonly TokenizedQuestion[],
   index: TokenIndex,
-  request: Omit<RankRequest, "scoreOf">,
-): Promise<FoundPassage[][]> {
-  const vectors = await encodeQuestions(model, questions, request.signal);
-  const encoded = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
-  return index.snapshot((generation) => {
+  request: FindRequest,
+): Promise<FoundFor[]> {
+  return index.snapshot(async (generation) => {
     const { statesFingerprint } = model.searching;
     const isOwn = generation.header.states?.fingerprint === statesFingerprint;
     const states = isOwn ? request.states : 0;
-    const scoreOf = scoreCalibrator(model.config.scoreCalibration, request.hybrid?.lambda);
-    return rank(generation, encoded, { ...request, states, scoreOf });
+    const own = { ...request, states };
+    const chosen = await Promise.all(questions.map(({ text }) => chosenFor(generation, text, own)));
+    const plain = questions.filter((_, i) => !chosen[i]);
+    const found = (await rankFor(model, generation, plain, own)).values();
+    const all: FoundFor[] = [];
+    for (const [i, question] of questions.entries()) {
+      const choice = chosen[i];
+      if (!choice) all.push({ question, passages: found.next().value! });
+      else {
+        const asked = tokenize(model, choice.text);
+        const { accept: filter } = choice;
+        const [passages] = await rankFor(model, generation, [asked], { ...own, filter });
+        all.push({ question: asked, passages: passages! });
+      }
+    }
+    return all;
   });
+}
+
+/** What the keywords of a question choose of the passages that a request leaves. */
+async function chosenFor(
+  generation: IndexGeneration,
+  text: string,
+  { filter, hybrid, signal }: FindRequest,
+): Promise<ChosenPassages | undefined> {
+  const chosen = await choosePassages(
+    generation,
+    () => wordsOf(generation, hybrid?.lexical, signal),
+    text,
+  );
+  const passes = filter && (await generation.accepting({ filter }));
+  return chosen && passes
+    ? { ...chosen, accept: (ordinal) => passes(ordinal) && chosen.accept(ordinal) }
+    : chosen;
+}
+
+async function rankFor(
+  model: LoadedModel,
+  generation: IndexGeneration,
+  questions: readonly TokenizedQuestion[],
+  request: FindRequest,
+): Promise<FoundPassage[][]> {
+  const vectors = await encodeQuestions(model, questions, request.signal);
+  const encoded = questions.map(({ text }, i) => ({ text, vectors: vectors[i]! }));
+  const scoreOf = scoreCalibrator(model.config.scoreCalibration, request.hybrid?.lambda);
+  return rank(generation, encoded, { ...request, scoreOf });
 }
 
 /** Passages by their scores for a question, best first. */
@@ -153,11 +221,10 @@ export async function rerank<P extends PassageInput>(
   const scoreOf = scoreCalibrator(model.config.scoreCalibration, undefined);
   // By the scores themselves: probabilities near 0 or 1 can be equal where scores are not.
   const order = [...scores.keys()].sort((a, b) => scores[b]! - scores[a]!);
-  const best = scores[order[0]!]!;
   return order.slice(0, topK).map((i) => {
     const similarity = scores[i]!;
     const raw = explain && { scores: { ranking: similarity, similarity } };
-    return { ...passages[i]!, score: scoreOf(similarity, best), ...raw };
+    return { ...passages[i]!, score: scoreOf(similarity), ...raw };
   });
 }
 

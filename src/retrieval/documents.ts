@@ -28,24 +28,25 @@ export const documentKey = ({ id, title, document }: Named): string =>
   document === undefined ? (title ? `title ${title}` : `id ${id}`) : `document ${document}`;
 
 /**
- * Returns the best passage of each of the `topK` best documents, best first.
+ * Returns the best passage of each of the `topK` best groups, such as documents, best first.
  *
- * It requests 2 `topK` passages and doubles that number until they belong to enough documents or
- * all passages are read (section 3, footnote 3).
+ * It requests passages and doubles their number until they belong to enough groups or all passages
+ * are read (section 3, footnote 3).
  *
  * @param passageCount of the index
- * @param keyOf the document of the passage at an ordinal (`documentKey`)
+ * @param keyOf the group of the passage at an ordinal (`documentKey`) for a question, by its place
+ * @param first passages that it requests first: 2 `topK` for documents
  */
-export async function rankDocuments<Q>(
+export async function rankGroups<Q>(
   passageCount: number,
-  keyOf: (ordinal: number) => Promise<string>,
+  keyOf: (ordinal: number, question: number) => Promise<string>,
   rank: RankPassages<Q>,
   questions: readonly Q[],
-  topK: number,
+  { topK, first }: { readonly topK: number; readonly first: number },
 ): Promise<Ranking[]> {
   const found: Ranking[] = [];
   let open = [...questions.keys()];
-  for (let wanted = 2 * topK; open.length > 0; wanted *= 2) {
+  for (let wanted = first; open.length > 0; wanted *= 2) {
     const count = Math.min(wanted, Math.max(1, passageCount));
     const rankings = await rank(
       open.map((i) => questions[i]!),
@@ -54,7 +55,7 @@ export async function rankDocuments<Q>(
     const unfinished = [];
     for (const [place, i] of open.entries()) {
       const passages = rankings[place]!;
-      const best = await bestOfEach(passages, topK, keyOf);
+      const best = await bestOfEach(passages, topK, (ordinal) => keyOf(ordinal, i));
       found[i] = best;
       const isAll = passages.ordinals.length < count || count >= passageCount;
       if (best.ordinals.length < topK && !isAll) unfinished.push(i);
@@ -64,13 +65,13 @@ export async function rankDocuments<Q>(
   return found;
 }
 
-/** The first passage of each document, up to `topK`. */
+/** The first passage of each group, up to `topK`. */
 async function bestOfEach(
   { ordinals, scores }: Ranking,
   topK: number,
   keyOf: (ordinal: number) => Promise<string>,
 ): Promise<Ranking> {
-  const places = new Map<string, number>(); // in the ranking, by document
+  const places = new Map<string, number>(); // in the ranking, by group
   for (const [place, ordinal] of ordinals.entries()) {
     if (places.size === topK) break;
     const key = await keyOf(ordinal);

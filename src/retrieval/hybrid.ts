@@ -112,8 +112,7 @@ export async function hybridSearch(
   questions: readonly EncodedQuestion[],
   { topK, accept, signal }: RankingRequest,
 ): Promise<Ranking[]> {
-  const words: WordSearch =
-    lexical?.bm25 ?? (await index.words()) ?? (await cachedLexicalIndex(index, signal)).bm25;
+  const words = await wordsOf(index, lexical, signal);
   const depth = Math.max(MIN_CANDIDATES, topK);
   const lists: Ranking[] = [];
   const parameters = hybridParameters({ k1, b });
@@ -143,6 +142,14 @@ export async function hybridSearch(
   }
   return found;
 }
+
+/** The words of an index: those of `lexical`, those that it holds, or else of its texts. */
+export const wordsOf = async (
+  index: IndexGeneration,
+  lexical?: LexicalIndex,
+  signal?: AbortSignal,
+): Promise<WordSearch> =>
+  lexical?.bm25 ?? (await index.words()) ?? (await cachedLexicalIndex(index, signal)).bm25;
 
 /** The number of index terms of a question, |q|. */
 const termCount = ({ analyser }: Pick<WordSearch, "analyser">, { text }: EncodedQuestion): number =>

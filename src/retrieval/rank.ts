@@ -7,9 +7,10 @@ import { filterOption } from "../options/arguments.ts";
 import { type Given, option, type Resolved, SIGNAL } from "../options/option.ts";
 import { HYBRID, HYBRID_OPTIONS, RANK_OPTIONS } from "../options/search-request.ts";
 import type { Passage } from "../text/passage.ts";
-import { documentKey, type RankPassages, rankDocuments } from "./documents.ts";
+import { documentKey, type RankPassages, rankGroups } from "./documents.ts";
 import { type EncodedQuestion, type HybridOptions, hybridSearch } from "./hybrid.ts";
 import type { LexicalIndex } from "./lexical-index.ts";
+import { NearDuplicates } from "./near-duplicates.ts";
 import type { Ranking } from "./scoring/top-k.ts";
 import type { IndexGeneration } from "./search/generation.ts";
 import { givenWhere, parseWhere } from "./where/parse-where.ts";
@@ -70,7 +71,10 @@ export interface RankOptions
     Given<typeof RETRIEVE_OPTIONS> {}
 
 /** Options of `rank`: those of `retrieve` after their check. */
-export interface RankRequest extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hybrid" | "explain"> {
+export interface RankRequest
+  extends Omit<Resolved<typeof RETRIEVE_OPTIONS>, "hybrid" | "explain" | "distinct"> {
+  /** Whether near-duplicates of a better passage share its place. Default false. */
+  readonly distinct?: boolean | undefined;
   /** The weights of hybrid search. Default: the model ranks alone. */
   readonly hybrid?: HybridOptions | undefined;
   /** Makes the scores that are returned of those that rank. Default: they are the same. */
@@ -92,6 +96,8 @@ export interface FoundPassage {
   /** The retrieval score, without BM25. */
   readonly similarity?: number | undefined;
   readonly states?: StoredStates | undefined;
+  /** The passages that nearly repeat it, best first; with `distinct` only. */
+  readonly duplicates: readonly Passage[];
 }
 
 /**
@@ -103,7 +109,7 @@ export async function rank(
   questions: readonly EncodedQuestion[],
   request: RankRequest,
 ): Promise<FoundPassage[][]> {
-  const { topK, granularity, hybrid, filter, where, minScore, signal } = request;
+  const { hybrid, filter, where, minScore, signal } = request;
   const {
     scoreOf = (score) => score,
     states: withStates = 0,
@@ -119,11 +125,14 @@ export async function rank(
     );
   };
   const passageAt = passageReader(index);
-  const keyOf = async (ordinal: number) => documentKey(await passageAt(ordinal));
-  const rankings =
-    granularity === "document"
-      ? await rankDocuments(index.passageCount, keyOf, rankPassages, questions, topK)
-      : await rankPassages(questions, topK);
+  const copies = questions.map(({ text }) => new NearDuplicates(text));
+  const groupOf = groupsOf(request, passageAt, copies);
+  const { topK } = request;
+  const rankings = groupOf
+    ? await rankGroups(index.passageCount, groupOf.key, rankPassages, questions, {
+        ...{ topK, first: groupOf.first },
+      })
+    : await rankPassages(questions, topK);
   const read = async (ranking: Ranking, question: number): Promise<FoundPassage[]> => {
     const { ordinals, scores, raw } = atLeast(ranking, scoreOf, minScore);
     const { vectors } = questions[question]!;
@@ -138,9 +147,26 @@ export async function rank(
       rankingScore: raw[i]!,
       similarity: similarities[i],
       states: states?.[i],
+      duplicates: copies[question]!.othersOf(passage),
     }));
   };
   return Promise.all(rankings.map(read));
+}
+
+/** What passages of a ranking count once; undefined if each counts for itself. */
+function groupsOf(
+  { granularity, distinct, topK }: RankRequest,
+  passageAt: (ordinal: number) => Promise<Passage>,
+  copies: readonly NearDuplicates[],
+) {
+  const isDocuments = granularity === "document";
+  if (!isDocuments && !distinct) return undefined;
+  const key = async (ordinal: number, question: number): Promise<string> => {
+    const passage = await passageAt(ordinal);
+    const own = isDocuments ? documentKey(passage) : `${ordinal}`;
+    return distinct ? copies[question]!.groupOf(own, passage) : own;
+  };
+  return { key, first: isDocuments ? 2 * topK : topK };
 }
 
 /** The beginning of a ranking with no lower score. */
@@ -149,7 +175,7 @@ function atLeast(
   scoreOf: ScoreCalibrator,
   minScore = -Infinity,
 ): Ranking & { readonly raw: Float64Array } {
-  const scores = raw.map((score) => scoreOf(score, raw[0]!));
+  const scores = raw.map(scoreOf);
   const below = scores.findIndex((score) => score < minScore);
   const count = below === -1 ? scores.length : below;
   return {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { resolveOptions } from "../../src/options/resolve.ts";
-import { documentKey, rankDocuments } from "../../src/retrieval/documents.ts";
+import { documentKey, rankGroups } from "../../src/retrieval/documents.ts";
 import { type HybridOptions, MIN_CANDIDATES } from "../../src/retrieval/hybrid.ts";
 import { segmentPath } from "../../src/retrieval/index/format/manifest.ts";
 import { WORDS_FILE } from "../../src/retrieval/index/format/words-file.ts";
@@ -197,7 +197,9 @@ test("a document of thousands of passages does not hide the others", async () =>
   };
   const best = async (topK: number): Promise<Hit[]> => {
     const keyOf = async (ordinal: number) => documentKey(passages[ordinal]!);
-    const [found] = await rankDocuments(3000, keyOf, search, [question], topK);
+    const [found] = await rankGroups(3000, keyOf, search, [question], {
+      ...{ topK, first: 2 * topK },
+    });
     const { ordinals, scores } = found!;
     return Array.from(ordinals, (ordinal, i) => ({
       ...passages[ordinal]!,

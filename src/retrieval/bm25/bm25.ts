@@ -83,6 +83,8 @@ export interface Bm25 extends CollectionStatistics {
   search(query: string, topK: number, options?: Bm25RankOptions): ScoredId[];
   /** The score of each passage of `ordinals`; 0 for one without a term of the query. */
   score(query: string, ordinals: ArrayLike<number>, parameters?: ScoreParameters): Float64Array;
+  /** The passages with all these terms, ascending. */
+  having(terms: readonly string[]): Uint32Array;
 }
 
 /**
@@ -136,6 +138,7 @@ export function bm25Over(
     analyser,
     rank,
     score,
+    having: (terms) => passagesWith(index, terms),
     search(query, topK, options) {
       const { ordinals, scores } = rank(query, topK, options);
       return Array.from(ordinals, (ordinal, i) => ({ id: ids[ordinal]!, score: scores[i]! }));
@@ -185,6 +188,26 @@ export function scoresOver(
       });
     },
   };
+}
+
+/** The passages with all of some terms, ascending; with none of them, none. */
+export function passagesWith(
+  { blocks, vocabulary }: Postings,
+  terms: readonly string[],
+): Uint32Array {
+  const numbers = [...new Set(terms)].map((term) => vocabulary.get(term));
+  if (numbers.length === 0 || numbers.includes(undefined)) return new Uint32Array();
+  const found = blocks.flatMap((block) => {
+    const counts = new Uint16Array(block.lengths.length);
+    for (const number of numbers) {
+      const [start, end] = postingsOf(block, number!);
+      for (const place of block.places.subarray(start, end)) counts[place]!++;
+    }
+    return Array.from(counts.keys())
+      .filter((place) => counts[place] === numbers.length)
+      .map((place) => block.first + place);
+  });
+  return Uint32Array.from(found);
 }
 
 /** How the length of a passage counts: `tf / (tf + constant + perTerm * |p|)`. */

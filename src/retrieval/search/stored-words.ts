@@ -1,7 +1,7 @@
 /** BM25 over the words that the segments of an index hold (words-file.ts). */
 
 import { type Analyser, openAnalyser } from "../../text/terms.ts";
-import { frequencyOf, scoresOver } from "../bm25/bm25.ts";
+import { frequencyOf, passagesWith, scoresOver } from "../bm25/bm25.ts";
 import { BLOCK_PASSAGES, type PostingBlock, type Postings } from "../bm25/inverted-index.ts";
 import { isUnknownWord, substitutesOf, Vocabulary } from "../bm25/substitutes.ts";
 import type { TermPostings } from "../bm25/term-pages.ts";
@@ -24,11 +24,11 @@ export async function openStoredWords(
   const languages = await indexLanguages(segments, known);
   if (known.some((words) => words!.languages.join() !== languages.join())) return undefined;
   const analyser = await openAnalyser(languages);
-  const postingsOf = postingsReader(segments, known as readonly SegmentWords[], analyser);
+  const { ofQuery, ofTerms } = postingsReader(segments, known as readonly SegmentWords[], analyser);
   /** A question that is ranked is scored next. */
   let last: { readonly query: string; readonly postings: Postings } | undefined;
   const scores = async (query: string): Promise<ReturnType<typeof scoresOver>> => {
-    const read = last?.query === query ? last : { query, postings: await postingsOf(query) };
+    const read = last?.query === query ? last : { query, postings: await ofQuery(query) };
     last = read;
     return scoresOver(read.postings);
   };
@@ -36,18 +36,22 @@ export async function openStoredWords(
     analyser,
     rank: async (query, ...given) => (await scores(query)).rank(query, ...given),
     score: async (query, ...given) => (await scores(query)).score(query, ...given),
+    having: async (terms) => passagesWith(await ofTerms([...new Set(terms)]), terms),
   };
 }
 
 /** Larger indexes complete no words: reading all their terms takes seconds. */
 const MAX_COMPLETED_PASSAGES = 2 ** 18;
 
-/** Reads the postings of the terms of a query, of passages that are not deleted. */
+/** Reads the postings of terms and of queries with what completes them, without deleted passages. */
 function postingsReader(
   segments: readonly Segment[],
   words: readonly SegmentWords[],
   analyser: Analyser,
-): (query: string) => Promise<Postings> {
+): {
+  readonly ofTerms: (terms: readonly string[]) => Promise<Postings>;
+  readonly ofQuery: (query: string) => Promise<Postings>;
+} {
   const bases: number[] = [];
   let ordinals = 0;
   let size = 0;
@@ -62,7 +66,7 @@ function postingsReader(
     }
   }
   const averageLength = totalLength / size;
-  const read = async (terms: readonly string[]): Promise<Postings> => {
+  const ofTerms = async (terms: readonly string[]): Promise<Postings> => {
     const vocabulary = new Map(terms.map((term, number) => [term, number]));
     const blocks = await Promise.all(
       segments.map(({ isAlive }, i) => segmentBlocks(words[i]!, bases[i]!, terms, isAlive)),
@@ -78,17 +82,18 @@ function postingsReader(
     });
     return reading;
   };
-  return async (query) => {
+  const ofQuery = async (query: string): Promise<Postings> => {
     const terms = [...new Set(analyser.terms(query))];
-    const own = await read(terms);
+    const own = await ofTerms(terms);
     const has = (term: string): boolean => frequencyOf(own, term) > 0;
     const isKnown = ordinals > MAX_COMPLETED_PASSAGES || !terms.some((t) => isUnknownWord(t, has));
     const all = isKnown ? new Vocabulary([]) : await allWords();
     const substitutes = substitutesOf(analyser.terms(query), has, () => all);
     if (substitutes.size === 0) return own;
-    const both = await read([...terms, ...substitutes.keys()]);
+    const both = await ofTerms([...terms, ...substitutes.keys()]);
     return { ...both, substitutes: () => substitutes };
   };
+  return { ofTerms, ofQuery };
 }
 
 /** The words of all segments, from every page. */

@@ -23,4 +23,6 @@ export interface WordSearch {
     ordinals: Uint32Array,
     parameters?: ScoreParameters,
   ): Awaitable<Float64Array>;
+  /** The passages with all these terms, ascending. Undefined for a store. */
+  having?(terms: readonly string[]): Awaitable<Uint32Array>;
 }

@@ -94,6 +94,7 @@ export const RULES = {
   granularity: ["free", "search"],
   minScore: ["free", "search"],
   explain: ["free"],
+  distinct: ["free"],
   reader: ["free"],
   extractive: ["free"],
   minimumConfidence: ["free", "answer"],

@@ -115,15 +115,12 @@ function scoresText(
 ): string {
   const { hybrid, similarity } = calibration;
   const scoreOf = scoreCalibrator(calibration, hybrid?.lambda);
-  const rated = found.map((passages) => {
-    const raw = passages.map(({ words = 0, similarity }) =>
-      hybrid ? words + hybrid.lambda * similarity : similarity,
-    );
-    return passages.map(({ relevant }, i) => ({
-      confidence: scoreOf(raw[i]!, Math.max(...raw)),
-      correct: relevant,
-    }));
-  });
+  const rated = found.map((passages) =>
+    passages.map(({ words = 0, similarity, relevant: correct }) => ({
+      confidence: scoreOf(hybrid ? words + hybrid.lambda * similarity : similarity),
+      correct,
+    })),
+  );
   const describe = (name: string, some: RatedAnswer[]): string => {
     const { accuracy, meanConfidence, ece, auroc } = calibrationReport(some);
     return (
@@ -131,15 +128,14 @@ function scoresText(
       `${percent(meanConfidence)} %, ECE ${percent(ece)} points, AUROC ${auroc?.toFixed(3) ?? "-"}`
     );
   };
-  const { intercept, best, behind } = hybrid ?? similarity;
+  const { intercept, slope } = hybrid ?? similarity;
   return [
     describe("passages", rated.flat()),
     describe(
       "first ones",
       rated.flatMap((passages) => passages.slice(0, 1)),
     ),
-    `log odds ${intercept.toFixed(2)} + ${best.toFixed(3)} x best raw score + ` +
-      `${behind.toFixed(3)} x difference to it`,
+    `log odds ${intercept.toFixed(2)} + ${slope.toFixed(3)} x raw score`,
   ].join("\n");
 }
 

@@ -1,0 +1,47 @@
+/**
+ * The syntax that people know from search boxes, in a question:
+ *
+ *     "an exact phrase"    passages with these words in this order
+ *     -word                passages without the word
+ *     field:value          passages whose metadata, or `document`, have the words of the value
+ *
+ * A question in a sentence stays as it is, but for `field:value`: in it, quotation marks quote, and
+ * `-v` is an option of a command.
+ */
+
+/** A part of a question that chooses passages. */
+export interface Keyword {
+  readonly kind: "phrase" | "without" | "field";
+  /** The field, of `field:value`. */
+  readonly name?: string | undefined;
+  /** What passages have, or have not, without quotation marks. */
+  readonly value: string;
+  /** As it stands in the question. */
+  readonly written: string;
+}
+
+/** Begins with a space or the text, and ends before one or before a sign. */
+const KEYWORD =
+  /(?<=^|\s)(?:"(?<phrase>[^"]*[\p{L}\p{N}][^"]*)"|-(?<without>\p{L}[\p{L}\p{M}\p{N}_-]*)|(?<name>[\p{L}_][\p{L}\p{M}\p{N}_.-]*):(?!\/\/)(?:"(?<quoted>[^"]+)"|(?<value>[\p{L}\p{N}][^\s"]*)))(?=$|[\s.,;!?)])/gu;
+
+const SENTENCE =
+  /^(?:who|whose|whom|what|when|where|which|why|how|is|are|was|were|am|do|does|did|can|could|should|would|will|may|must|has|have|had)\b|\?\s*$/i;
+
+export const straightQuotes = (question: string): string => question.replace(/[“”„]/g, '"');
+
+/**
+ * The parts of a question that could be keywords; what they name, an index knows.
+ *
+ * @param question with straight quotation marks
+ */
+export function keywordsOf(question: string): Keyword[] {
+  const isSentence = SENTENCE.test(question.trim());
+  return [...question.matchAll(KEYWORD)]
+    .map(({ 0: written, groups = {} }): Keyword => {
+      const { phrase, without, name, quoted } = groups;
+      if (phrase !== undefined) return { kind: "phrase", value: phrase, written };
+      if (without !== undefined) return { kind: "without", value: without, written };
+      return { kind: "field", name, value: quoted ?? groups["value"]!, written };
+    })
+    .filter(({ kind }) => kind === "field" || !isSentence);
+}
