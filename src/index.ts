@@ -38,6 +38,7 @@ export {
   type Context,
   type ContextOptions,
   type ContextSource,
+  type Duplicate,
   type Hit,
   type IndexOptions,
   type LoadOptions,

@@ -48,6 +48,7 @@ import {
 } from "./reatt/options.ts";
 import { findPhrases, type Phrase } from "./reatt/phrases.ts";
 import {
+  type Duplicate,
   explain,
   type Hit,
   type RawScores,
@@ -74,6 +75,7 @@ export type {
   Context,
   ContextOptions,
   ContextSource,
+  Duplicate,
   Hit,
   IndexOptions,
   LoadOptions,

@@ -23,9 +23,9 @@ const LEAST_SHOWN = 0.05;
 
 export function formatHits(question: string, hits: readonly Hit[]): string {
   const lines = hits.map(
-    ({ id, title, text, score }, index) =>
+    ({ id, title, text, score, duplicates }, index) =>
       `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
-      `      ${snippet(text, undefined, false)}`,
+      `      ${snippet(text, undefined, false)}${alsoIn(duplicates)}`,
   );
   return [plain(question), ...(lines.length > 0 ? lines : ["no passage"]), ""].join("\n");
 }
@@ -40,10 +40,11 @@ export function formatReply(
   const share = reader === "marginal" ? "posterior" : "attention";
   const answer = reply.answer === "" ? undefined : mark(plain(reply.answer), bold);
   const probable = reply.evidence.filter(({ score }, i) => i === 0 || score >= LEAST_SHOWN);
+  const copies = new Map(reply.passages.map(({ id, duplicates }) => [id, duplicates]));
   const blocks = probable.map(
     ({ id, title, text, score, span, ...place }, index) =>
       `${rank(index)} ${[heading(id, title), ...placeOf(place)].join(", ")}: ${percent(score)}\n` +
-      blockText(text, span, bold),
+      `${blockText(text, span, bold)}${alsoIn(copies.get(id))}`,
   );
   const passages = reply.passages.map(
     ({ id, title, text, score, attention, span }, index) =>
@@ -80,6 +81,12 @@ function sourceLines(source: Reply<Hit>["source"]): string[] {
 
 const placeOf = (source: Pick<Evidence, "page" | "lines" | "link">): string[] =>
   [pageOrLines(source), source.link].flatMap((one) => (one === undefined ? [] : plain(one)));
+
+/** The documents of near-duplicates, on a line. */
+function alsoIn(duplicates: Hit["duplicates"] = []): string {
+  const names = new Set(duplicates.map(({ id, document = id }) => plain(document)));
+  return names.size === 0 ? "" : `\n      also in ${[...names].join(", ")}`;
+}
 
 /** A block with its lines, indented, and the answer marked. */
 function blockText(text: string, span: Span | undefined, bold: boolean): string {

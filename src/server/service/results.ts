@@ -50,10 +50,22 @@ const scores = z
       "of the question.",
   );
 
+const duplicates = z
+  .array(
+    z.object({
+      id: passage.id,
+      title: z.string(),
+      document: passage.document,
+      link: passage.link,
+    }),
+  )
+  .optional()
+  .describe("Passages that nearly repeat this one, which stands for them.");
+
 /** The schema of {@link retrievalToJson}. */
 export const RETRIEVAL = z.object({
   id,
-  results: z.array(z.object({ ...passage, score, scores })),
+  results: z.array(z.object({ ...passage, score, scores, duplicates })),
 });
 
 const characters = z.object({ start: z.int(), end: z.int() });
@@ -106,6 +118,7 @@ export const REPLY = z.object({
       ...passage,
       score: score.optional(),
       scores,
+      duplicates,
       attention: z
         .number()
         .describe(
@@ -235,6 +248,7 @@ export function replyToJson(
       id: passage.id,
       ...(passage.score !== undefined && { score: passage.score }),
       ...(passage.scores && { scores: { ...passage.scores } }),
+      ...(passage.duplicates && { duplicates: passage.duplicates.map((one) => ({ ...one })) }),
       attention: passage.attention,
       ...(passage.span && { span: passage.span }),
       ...(passage.cutTokens !== undefined && { cutTokens: passage.cutTokens }),
@@ -275,6 +289,7 @@ export function retrievalToJson(id: string, hits: readonly Hit[]): z.output<type
       id: hit.id,
       score: hit.score,
       ...(hit.scores && { scores: { ...hit.scores } }),
+      ...(hit.duplicates && { duplicates: hit.duplicates.map((one) => ({ ...one })) }),
       ...passageToJson(hit),
     })),
   };
