@@ -29,7 +29,7 @@ async function modelWith(name: string, keys: object): Promise<string> {
 const TOWNS = "London Paris Berlin Rome Boston Dallas Chicago Toronto Houston Atlanta".split(" ");
 const passages: Passage[] = TOWNS.map((title, i) => ({
   ...{ id: `${i}`, title, document: `d${i % 3}`, metadata: { number: i } },
-  text: `The number of ${title} is ${i + 10}. `.repeat(1 + 10 * i),
+  text: `The number of ${title} is ${i + 10}. `.repeat(1 + 5 * i),
 }));
 const questions = ["What is the number of Rome?", "Which town has 12?"];
 
@@ -115,11 +115,13 @@ test("documents, filters, hybrid search, answers, explanations and additions wor
   assert.equal(await pooled.retrieve(question, grown), hits);
 });
 
-test("a forecast counts one key for each passage, and the text that is cut", async () => {
-  const directory = at("forecast");
-  const forecast = await pooled.forecast(passages.slice(-1), { directory, maxPassageTokens: 64 });
-  assert.is(forecast.tokens, 1);
-  assert.is(forecast.cut.passages, 1);
+test("a forecast counts one key for each window, as the index has", async () => {
+  const options = { directory: at("forecast"), maxPassageTokens: 64 };
+  const forecast = await pooled.forecast(passages.slice(-1), options);
+  assert.is.not(forecast.tokens, 1);
+  assert.is(forecast.cut.passages, 0);
+  await using index = await pooled.index(passages.slice(-1), options);
+  assert.is(index.tokenCount, forecast.tokens);
 });
 
 test("the commands benchmark and index info take a pooled model", async () => {

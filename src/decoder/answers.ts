@@ -222,7 +222,8 @@ async function windowsOfQuestion(
   options: ResolvedReadOptions,
 ): Promise<ReadWindows> {
   if (options.maxInputTokens !== undefined) return wholePassages(passages);
-  return chooseWindows(model.tokenizer, passages, options.maxPassageTokens, (some) =>
+  const { tokenizer } = model;
+  return chooseWindows(tokenizer, question.text, passages, options.maxPassageTokens, (some) =>
     model.scorePassages(question, some, options),
   );
 }

@@ -6,6 +6,7 @@
 import type { StoredStates } from "../encoder/state-cache.ts";
 import { PASSAGES_READ } from "../options/search-request.ts";
 import type { PassageInput } from "../text/passage.ts";
+import { termsOf } from "../text/terms.ts";
 import type { Tokenizer } from "../text/tokens/tokenizer.ts";
 import { windowsOf } from "../text/tokens/windows.ts";
 
@@ -38,15 +39,21 @@ export const wholePassages = (passages: readonly PassageToRead<PassageInput>[]):
   unread: passages.map(() => 0),
 });
 
+/** Of more windows, those with the words of the question are compared by the model. */
+const MAX_COMPARED = 40;
+
 /**
  * The windows that are read of passages: all of them, if they are no more than the passages, or
- * than ten. Otherwise these many: the best window of each passage, then the best of the others.
+ * than ten. Otherwise these many: the best window of each passage, then the best of the others. At
+ * most 40 windows, and one of each passage, are compared by the model, so that the time for a
+ * question does not grow with the length of a passage.
  *
  * @param maxTokens of a window
  * @param scoresOf the retrieval scores of passages
  */
 export async function chooseWindows(
   tokenizer: Tokenizer,
+  question: string,
   passages: readonly PassageToRead<PassageInput>[],
   maxTokens: number,
   scoresOf: (passages: readonly PassageInput[]) => Promise<readonly number[]>,
@@ -58,17 +65,40 @@ export async function chooseWindows(
   });
   const most = Math.max(passages.length, PASSAGES_READ);
   if (all.length <= most) return { windows: all, unread };
-  const scores = await scoresOf(all.map(({ passage }) => passage));
-  const ranked = [...all.keys()].sort((a, b) => scores[b]! - scores[a]!);
-  const best = new Map(ranked.toReversed().map((i) => [all[i]!.owner, i]));
-  const chosen = new Set([...best.values()]);
-  for (const i of ranked) if (chosen.size < most) chosen.add(i);
+  const compared = bestOf(all, sharedTerms(question, all), Math.max(MAX_COMPARED, most));
+  const scores = new Array<number>(all.length).fill(-Infinity);
+  const found = await scoresOf(compared.map((i) => all[i]!.passage));
+  for (const [row, i] of compared.entries()) scores[i] = found[row]!;
+  const chosen = new Set(bestOf(all, scores, most));
   for (const [i, window] of all.entries()) {
     const next = chosen.has(i + 1) ? all[i + 1] : undefined;
     if (!chosen.has(i))
       unread[window.owner]! += tokenizer.encode(ownText(window, all[i - 1], next)).length;
   }
   return { windows: all.filter((_, i) => chosen.has(i)), unread };
+}
+
+/** The positions, ascending, of the best window of each passage and the best of the others. */
+function bestOf(
+  windows: readonly ReadWindow[],
+  scores: readonly number[],
+  most: number,
+): readonly number[] {
+  const ranked = [...windows.keys()].sort((a, b) => scores[b]! - scores[a]!);
+  const best = new Map(ranked.toReversed().map((i) => [windows[i]!.owner, i]));
+  const chosen = new Set(best.values());
+  for (const i of ranked) if (chosen.size < most) chosen.add(i);
+  return [...chosen].sort((a, b) => a - b);
+}
+
+/** For each window, how many different terms of a question it has. */
+function sharedTerms(question: string, windows: readonly ReadWindow[]): number[] {
+  if (windows.length <= MAX_COMPARED) return windows.map(() => 0);
+  const asked = [...new Set(termsOf(question))];
+  return windows.map(({ passage: { text } }) => {
+    const own = new Set(termsOf(text));
+    return asked.filter((term) => own.has(term)).length;
+  });
 }
 
 /** The text of a window that is not a part of the window before it, or of the one that follows. */

@@ -114,8 +114,10 @@ export const INDEX_OPTIONS = {
    * address. A metadata field `url` has its own. Default: no links but those of such fields.
    */
   linkBase: LINK_BASE,
-  /** Longer passages are truncated. Default 512, as in the release. */
-  maxPassageTokens: option(integer(2).default(512), { help: "longer passages are cut" }),
+  /** Longer passages are encoded in windows of whole sentences. Default 512. */
+  maxPassageTokens: option(integer(2).default(512), {
+    help: "longer passages are encoded in windows",
+  }),
 };
 
 /** An index of faiss from a factory string. */

@@ -32,7 +32,8 @@ import { readRecord } from "../sync/record.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
 import type { SyncTarget } from "../sync/target.ts";
 import type { DocumentInput, Passage } from "../text/passage.ts";
-import { passageIds, passagePrompt, questionPrompt, tokensOver } from "../text/tokens/prompts.ts";
+import { passagePrompt, questionPrompt } from "../text/tokens/prompts.ts";
+import { tokenizedWindows, tokensOutside } from "../text/tokens/windows.ts";
 import { type LoadedModel, passageKeyModel } from "./loaded-model.ts";
 import type { ADD, INDEX, SYNC } from "./options.ts";
 
@@ -65,11 +66,15 @@ export async function forecast(
   const { tokenizer } = model;
   const { header } = keysOf(model, options);
   const { maxPassageTokens, pooling } = header;
+  const windowsOf = (passage: Passage) => tokenizedWindows(tokenizer, passage, maxPassageTokens);
   const countStates = (passage: Passage): number =>
-    passageIds(tokenizer, passage, maxPassageTokens).length;
+    windowsOf(passage).reduce((sum, { ids }) => sum + ids.length, 0);
   const countTokens = (passage: Passage): number =>
-    pooling === undefined ? keptTokenCount(countStates(passage), options.keepRatio) : 1;
-  const cutTokens = (passage: Passage): number => tokensOver(tokenizer, passage, maxPassageTokens);
+    pooling === undefined
+      ? keptTokenCount(countStates(passage), options.keepRatio)
+      : windowsOf(passage).length;
+  const cutTokens = (passage: Passage): number =>
+    tokensOutside(tokenizer, passage, maxPassageTokens);
   await place.checkReplaceable(options);
   const counts = { countTokens, countStates, cutTokens };
   const { shard } = options;
@@ -203,7 +208,7 @@ function keysOf(
   // A whole passage with fewer keys is not cut, so it need not be tokenized again.
   const fullLength = pooling === undefined && keepRatio === 1 ? maxPassageTokens : 1;
   const cutTokens: AddRequest["cutTokens"] = (passage, keys) =>
-    keys < fullLength ? 0 : tokensOver(tokenizer, passage, maxPassageTokens);
+    keys < fullLength ? 0 : tokensOutside(tokenizer, passage, maxPassageTokens);
   return { header, encode, cutTokens };
 }
 

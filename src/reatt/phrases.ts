@@ -8,7 +8,7 @@ import type { IndexGeneration } from "../retrieval/search/generation.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { type PhraseRequest, searchPhrases } from "../retrieval/search-phrases.ts";
 import type { Span } from "../text/span.ts";
-import { textPlaces } from "../text/tokens/token-places.ts";
+import { windowPlaces } from "../text/tokens/token-places.ts";
 import { type LoadedModel, tokenize } from "./loaded-model.ts";
 import { find, type Hit, tokensInIndex } from "./retrieving.ts";
 
@@ -60,8 +60,8 @@ async function phrasesOf(
   request: PhraseRequest,
 ): Promise<Phrase[][]> {
   const found = await searchPhrases(generation, vectors, request, async (passage, keys) => {
-    const { ids, kept } = await tokensInIndex(model, passage, generation.header, keys);
-    return textPlaces(model.tokenizer, passage, ids, kept);
+    const { windows, kept } = await tokensInIndex(model, passage, generation.header, keys);
+    return windowPlaces(model.tokenizer, passage.text, windows, kept);
   });
   return Promise.all(
     found.map(async (phrases) => {

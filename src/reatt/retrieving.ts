@@ -245,8 +245,8 @@ export async function explain(
     if (header.pooling !== undefined) return { score: matches[0]!.score, tokens: [] };
     const passage = (await generation.passages([ordinal]))[0]!;
     const count = (await generation.keys(ordinal)).length / header.dimension;
-    const { ids, kept } = await tokensInIndex(model, passage, header, count);
-    const parts = { question, passage, passageIds: ids, kept, matches };
+    const indexed = await tokensInIndex(model, passage, header, count);
+    const parts = { question, indexed, matches };
     return explanationOf(model.tokenizer, parts);
   });
 }

@@ -3,12 +3,13 @@
  * best. The retrieval score is the mean of their products (ReAtt, Eq. 1).
  */
 
+import type { IndexedTokens } from "../encoder/passage-keys.ts";
 import { mean } from "../math/mean.ts";
-import type { Passage } from "../text/passage.ts";
 import { type Span, spanInside } from "../text/span.ts";
 import { passagePrompt, placesInPrompt, questionPrompt } from "../text/tokens/prompts.ts";
 import { tokenSpans } from "../text/tokens/token-spans.ts";
 import type { Tokenizer } from "../text/tokens/tokenizer.ts";
+import type { TokenizedWindow } from "../text/tokens/windows.ts";
 import type { TokenMatch } from "./search/passage-scorer.ts";
 
 /** A token of a passage. */
@@ -42,36 +43,38 @@ export interface Explanation {
 
 interface Explained {
   readonly question: { readonly text: string; readonly ids: readonly number[] };
-  readonly passage: Passage;
-  /** The token ids of the passage as it was indexed. */
-  readonly passageIds: readonly number[];
-  /** The position among `passageIds` of each token key; undefined if all tokens have one. */
-  readonly kept: readonly number[] | undefined;
+  /** The tokens of the passage as it was indexed. */
+  readonly indexed: IndexedTokens;
   /** For each token of the question. */
   readonly matches: readonly TokenMatch[];
 }
 
 export function explanationOf(
   tokenizer: Tokenizer,
-  { question, passage, passageIds, kept, matches }: Explained,
+  { question, indexed: { windows, kept }, matches }: Explained,
 ): Explanation {
   const questionStart = questionPrompt("").length;
   const questionSpans = tokenSpans(tokenizer, questionPrompt(question.text), question.ids);
-  const found = tokenSpans(tokenizer, passagePrompt(passage), passageIds);
-  const placeOf = placesInPrompt(passage, true);
-  const tokens = matches.map(({ key, score }, i) => {
-    const position = kept?.[key] ?? key;
-    return {
-      token: nameOf(tokenizer, question.ids[i]!),
-      span: questionSpans[i] && spanInside(questionSpans[i], questionStart, question.text.length),
-      score,
-      match: {
-        token: nameOf(tokenizer, passageIds[position]!),
-        ...(found[position] && placeOf(found[position])),
-      },
-    };
-  });
+  const matched = windows.flatMap((one) => matchedTokens(tokenizer, one));
+  const tokens = matches.map(({ key, score }, i) => ({
+    token: nameOf(tokenizer, question.ids[i]!),
+    span: questionSpans[i] && spanInside(questionSpans[i], questionStart, question.text.length),
+    score,
+    match: matched[kept?.[key] ?? key]!,
+  }));
   return { score: mean(matches.map(({ score }) => score)), tokens };
+}
+
+/** The tokens of a window, with their places in the whole passage. */
+function matchedTokens(tokenizer: Tokenizer, { window, ids }: TokenizedWindow): MatchedToken[] {
+  const found = tokenSpans(tokenizer, passagePrompt(window), ids);
+  const placeOf = placesInPrompt(window, true);
+  return ids.map((id, i) => {
+    const place = found[i] && placeOf(found[i]);
+    const from = place?.field === "text" ? window.start : 0;
+    const span = place && { start: place.span.start + from, end: place.span.end + from };
+    return { token: nameOf(tokenizer, id), ...(place && { field: place.field, span }) };
+  });
 }
 
 /** `</s>` decodes to no text. */

@@ -12,7 +12,7 @@ const SHORT = { id: "lion", title: "Lion", text: "The lion lives in Africa." };
 
 /** Chooses with the scores of windows by their position. */
 const choose = (scoreOf: (window: number) => number) =>
-  chooseWindows(tokenizer, [{ passage: LONG }, { passage: SHORT }], 64, async (windows) =>
+  chooseWindows(tokenizer, "?", [{ passage: LONG }, { passage: SHORT }], 64, async (windows) =>
     windows.map((_, i) => scoreOf(i)),
   );
 
@@ -38,12 +38,37 @@ test("a sentence of two windows counts as read if one of them is", async () => {
 
 test("a text behind a long title is read; the end of the title is not, and counts", async () => {
   const passage = { id: "long", title: "A title of many words. ".repeat(30), text: SHORT.text };
-  const { windows, unread } = await chooseWindows(tokenizer, [{ passage }], 64, async () => []);
+  const { windows, unread } = await chooseWindows(
+    tokenizer,
+    "?",
+    [{ passage }],
+    64,
+    async () => [],
+  );
   const [{ title = "", text }] = windows.map((window) => window.passage) as [typeof passage];
   assert.is(text, SHORT.text);
   assert.ok(passage.title.startsWith(title));
   assert.equal(unread, [tokenizer.encode(passage.title.slice(title.length)).length]);
   assert.ok(unread[0]! > 0);
+});
+
+test("the model compares at most 40 windows, those with the words of the question", async () => {
+  const text = Array.from({ length: 1_000 }, (_, i) => `Sentence ${i} is about a river.`).join(" ");
+  const passages = [{ passage: { ...LONG, text } }, { passage: SHORT }];
+  const compared: string[] = [];
+  const { windows } = await chooseWindows(
+    tokenizer,
+    "Sentence 777?",
+    passages,
+    64,
+    async (some) => {
+      compared.push(...some.map((passage) => passage.text));
+      return some.map((passage) => (passage.text.includes("777") ? 1 : 0));
+    },
+  );
+  assert.is(compared.length, 40);
+  assert.ok(windows.some(({ passage }) => passage.text.includes("Sentence 777 ")));
+  assert.ok(windows.some(({ owner }) => owner === 1));
 });
 
 test.run();

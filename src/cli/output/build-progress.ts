@@ -51,6 +51,6 @@ export function describeCut(cut: CutText | undefined, maxPassageTokens: number):
   const subject = passages === 1 ? "1 passage is" : `${passages} passages are`;
   return (
     `warning: ${subject} longer than ${maxPassageTokens} tokens; ${tokens} tokens ` +
-    "at their ends are cut and cannot be found (--split-records splits long passages)\n"
+    "of long titles are cut and cannot be found\n"
   );
 }

@@ -6,7 +6,8 @@
  *     field:value          passages whose metadata, or `document`, have the words of the value
  *
  * A question in a sentence stays as it is, but for `field:value`: in it, quotation marks quote, and
- * `-v` is an option of a command.
+ * `-v` is an option of a command. A sentence has a question mark, an article, a pronoun or an
+ * auxiliary verb, or more than ten words.
  */
 
 /** A part of a question that chooses passages. */
@@ -24,8 +25,11 @@ export interface Keyword {
 const KEYWORD =
   /(?<=^|\s)(?:"(?<phrase>[^"]*[\p{L}\p{N}][^"]*)"|-(?<without>\p{L}[\p{L}\p{M}\p{N}_-]*)|(?<name>[\p{L}_][\p{L}\p{M}\p{N}_.-]*):(?!\/\/)(?:"(?<quoted>[^"]+)"|(?<value>[\p{L}\p{N}][^\s"]*)))(?=$|[\s.,;!?)])/gu;
 
+/** Words that sentences have and keywords have not. */
 const SENTENCE =
-  /^(?:who|whose|whom|what|when|where|which|why|how|is|are|was|were|am|do|does|did|can|could|should|would|will|may|must|has|have|had)\b|\?\s*$/i;
+  /\?\s*$|\b(?:the|an?|is|are|was|were|be|been|am|do|does|did|can|could|should|would|will|may|must|has|have|had|i|you|he|she|it|we|they|this|these|those|which|who|whose|whom|what|when|where|why|how)\b/i;
+/** More words beside phrases are a text. */
+const MAX_WORDS = 10;
 
 export const straightQuotes = (question: string): string => question.replace(/[“”„]/g, '"');
 
@@ -35,7 +39,9 @@ export const straightQuotes = (question: string): string => question.replace(/[�
  * @param question with straight quotation marks
  */
 export function keywordsOf(question: string): Keyword[] {
-  const isSentence = SENTENCE.test(question.trim());
+  const outside = question.replace(KEYWORD, " ");
+  const words = outside.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const isSentence = SENTENCE.test(outside) || words.length > MAX_WORDS;
   return [...question.matchAll(KEYWORD)]
     .map(({ 0: written, groups = {} }): Keyword => {
       const { phrase, without, name, quoted } = groups;

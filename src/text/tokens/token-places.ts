@@ -7,6 +7,7 @@ import type { Span } from "../span.ts";
 import { passagePrompt, placesInPrompt } from "./prompts.ts";
 import { tokenSpans } from "./token-spans.ts";
 import type { Tokenizer } from "./tokenizer.ts";
+import type { TokenizedWindow } from "./windows.ts";
 
 /** A token of the title or the text of a passage. */
 export interface TokenPlace {
@@ -47,22 +48,48 @@ export function tokenPlaces(
   });
 }
 
-/**
- * The places of the tokens of the text alone.
- *
- * @param kept the positions among `ids` of the tokens that have keys; undefined if all have
- */
-export function textPlaces(
+/** The places of the tokens of the text alone. */
+export const textPlaces = (
   tokenizer: Tokenizer,
   passage: Pick<Passage, "title" | "text">,
   ids: readonly number[],
-  kept?: readonly number[],
-): (TokenPlace | undefined)[] {
-  const places = tokenPlaces(tokenizer, passage, ids).map((place) =>
+): (TokenPlace | undefined)[] =>
+  tokenPlaces(tokenizer, passage, ids).map((place) =>
     place?.field === "text" ? place : undefined,
   );
+
+/**
+ * The places in the text of a passage of the tokens of all of its windows.
+ *
+ * @param kept the positions among all tokens of those that have keys; undefined if all have
+ */
+export function windowPlaces(
+  tokenizer: Tokenizer,
+  text: string,
+  windows: readonly TokenizedWindow[],
+  kept: readonly number[] | undefined,
+): (TokenPlace | undefined)[] {
+  let parts = 0;
+  const places = windows.flatMap(({ window, ids }) => {
+    const { start } = window;
+    const own = textPlaces(tokenizer, window, ids);
+    const words = start === 0 ? 0 : (text.slice(0, start).match(/\S+/g)?.length ?? 0);
+    const moved = own.map((place) => place && movedBy(place, { start, words, part: parts }));
+    parts += 1 + Math.max(0, ...own.map((place) => place?.part ?? 0));
+    return moved;
+  });
   return kept ? kept.map((position) => places[position]) : places;
 }
+
+const movedBy = (
+  { span, words, part, ...place }: TokenPlace,
+  by: { readonly start: number; readonly words: number; readonly part: number },
+): TokenPlace => ({
+  ...place,
+  part: part + by.part,
+  span: { start: span.start + by.start, end: span.end + by.start },
+  words: { first: words.first + by.words, last: words.last + by.words },
+});
 
 /** Gives the place of a token in a field. */
 function placesIn(field: TokenPlace["field"], text: string): (span: Span) => TokenPlace {

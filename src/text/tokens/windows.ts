@@ -9,7 +9,7 @@
 import type { PassageInput } from "../passage.ts";
 import { sentences } from "../sentences.ts";
 import type { Span } from "../span.ts";
-import { passagePrompt } from "./prompts.ts";
+import { passageIds, passagePrompt } from "./prompts.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** A part of a passage with the title of the passage. */
@@ -51,6 +51,41 @@ export function windowsOf(
     return { title: short, text: text.slice(start, end), start };
   });
   return windows.length > 0 ? windows : whole; // a title alone
+}
+
+/** A window of a passage with its token ids, as they are indexed. */
+export interface TokenizedWindow {
+  readonly window: PassageWindow;
+  readonly ids: readonly number[];
+}
+
+/** The windows of a passage with their token ids, each with its prompt and `</s>`. */
+export function tokenizedWindows(
+  tokenizer: Tokenizer,
+  { title = "", text }: Pick<PassageInput, "title" | "text">,
+  maxTokens: number,
+): TokenizedWindow[] {
+  const ids = tokenizer.encode(passagePrompt({ title, text }), maxTokens);
+  if (ids.length < maxTokens)
+    return [{ window: { title, text, start: 0 }, ids: [...ids, tokenizer.eosId] }];
+  return windowsOf(tokenizer, { title, text }, maxTokens).map((window) => ({
+    window,
+    ids: passageIds(tokenizer, window, maxTokens),
+  }));
+}
+
+/** The number of a passage's tokens that stand in no window: of a long title, or of one window. */
+export function tokensOutside(
+  tokenizer: Tokenizer,
+  { title = "", text }: Pick<PassageInput, "title" | "text">,
+  maxTokens: number,
+): number {
+  const windows = windowsOf(tokenizer, { title, text }, maxTokens);
+  const lost = tokenizer.encode(title.slice(windows[0]!.title.length)).length;
+  const over = windows.map(
+    (window) => tokenizer.encode(passagePrompt(window)).length + 1 - maxTokens,
+  );
+  return over.reduce((sum, tokens) => sum + Math.max(0, tokens), lost);
 }
 
 /** The words of a title for which there is room. */

@@ -13,7 +13,7 @@ import { isOfPhraseQueries, parameterTable } from "../../model/parameter-names.t
 import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../../retrieval/index/write/token-pruning.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
-import { textPlaces } from "../../text/tokens/token-places.ts";
+import { windowPlaces } from "../../text/tokens/token-places.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokens/tokenizer.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { requireTokenKeys } from "../options/model-folder.ts";
@@ -68,8 +68,13 @@ export async function openPhraseModel({
     async (passage, keys) => {
       const parts = { config: lower, tokenizer, encoder };
       const choose = chooserOf(header, keys);
-      const { ids, kept } = await indexedTokens(parts, passage, header.maxPassageTokens, choose);
-      return textPlaces(tokenizer, passage, ids, kept);
+      const { windows, kept } = await indexedTokens(
+        parts,
+        passage,
+        header.maxPassageTokens,
+        choose,
+      );
+      return windowPlaces(tokenizer, passage.text, windows, kept);
     };
   return {
     folder,

@@ -25,6 +25,8 @@ test("phrases, words with a hyphen and fields are keywords", () => {
 for (const question of [
   'What does "Not sure" mean?',
   "how do I use grep -rn",
+  'Mouse models can be generated using "artificial spermatids."',
+  'This paper describes "unstructured" documents',
   "state-of-the-art methods",
   "pages 5 -10, and - as ever - more",
   "https://example.org/a:b at 10:30",

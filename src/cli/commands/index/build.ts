@@ -119,5 +119,4 @@ const describe = ({ passages, tokens, cut, bytes, peakBytes }: BuildForecast): s
   `${peakBytes > bytes ? `, ${formatBytes(peakBytes)} while it is built` : ""}\n` +
   (cut.passages === 0
     ? ""
-    : `about ${cut.tokens} tokens of about ${cut.passages} long passages will be cut ` +
-      "(--split-records splits them)\n");
+    : `about ${cut.tokens} tokens of about ${cut.passages} long titles will be cut\n`);

@@ -37,8 +37,8 @@ export interface BuildForecast {
   /** Estimated from a sample, as are the bytes. */
   readonly tokens: number;
   /**
-   * Passages that are longer than `maxPassageTokens`, and their tokens that are cut; estimated from
-   * a sample, which may have none. The build counts them all.
+   * Passages whose title has no room in `maxPassageTokens`, and the tokens that are cut; estimated
+   * from a sample, which may have none. The build counts them all.
    */
   readonly cut: CutText;
   /** Bits for each dimension of a key; 32 if keys are not compressed. */
