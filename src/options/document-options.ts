@@ -32,8 +32,8 @@ export const DOCUMENT_OPTIONS = {
     group: DOCUMENTS,
   }),
   /**
-   * Splits long passages of JSON Lines too. Default false: they stay as they are, and are encoded in
-   * windows.
+   * Splits long passages of JSON Lines too. Default false: they stay as they are, and are encoded
+   * in windows.
    */
   splitRecords: option(flag().default(false), {
     help: "split long passages of JSON Lines too",

@@ -73,8 +73,8 @@ export const RANK_OPTIONS = {
     defaultText: "every score",
   }),
   /**
-   * Whether copies of a better passage, and versions of it that hardly differ, share its place: they
-   * are its `duplicates`. Default: true for `answer` and `context`, false for `retrieve`.
+   * Whether copies of a better passage, and versions of it that hardly differ, share its place:
+   * they are its `duplicates`. Default: true for `answer` and `context`, false for `retrieve`.
    */
   distinct: option(flag().default(false), {
     help: "near-duplicates of a better passage share its place",

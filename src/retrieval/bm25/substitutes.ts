@@ -73,7 +73,7 @@ export class Vocabulary {
     for (const [first, list] of lists) this.#words.set(first, `${list.join("\n")}\n`);
   }
 
-  /** The terms with the fewest errors to a word, in alphabetical order; none if that is too many. */
+  /** The terms with the fewest errors to a word, in alphabetical order; none if too many. */
   nearest(word: string): string[] {
     let errors = word.length < LONG_WORD ? 1 : 2;
     let found = new Set<string>();

@@ -23,13 +23,15 @@ export interface Keyword {
 
 /** Begins with a space or the text, and ends before one or before a sign. */
 const KEYWORD =
-  /(?<=^|\s)(?:"(?<phrase>[^"]*[\p{L}\p{N}][^"]*)"|-(?<without>\p{L}[\p{L}\p{M}\p{N}_-]*)|(?<name>[\p{L}_][\p{L}\p{M}\p{N}_.-]*):(?!\/\/)(?:"(?<quoted>[^"]+)"|(?<value>[\p{L}\p{N}][^\s"]*)))(?=$|[\s.,;!?)])/gu;
+  /(?<=^|\s)(?:"(?<phrase>[^"]+)"|-(?<without>\p{L}[\p{L}\p{M}\p{N}_-]*)|(?<name>[\p{L}_][\p{L}\p{M}\p{N}_.-]*):(?!\/\/)(?:"(?<quoted>[^"]+)"|(?<value>[\p{L}\p{N}][^\s"]*)))(?=$|[\s.,;!?)])/gu;
 
 /** Words that sentences have and keywords have not. */
 const SENTENCE =
   /\?\s*$|\b(?:the|an?|is|are|was|were|be|been|am|do|does|did|can|could|should|would|will|may|must|has|have|had|i|you|he|she|it|we|they|this|these|those|which|who|whose|whom|what|when|where|why|how)\b/i;
 /** More words beside phrases are a text. */
 const MAX_WORDS = 10;
+
+const LETTER = /[\p{L}\p{N}]/u;
 
 export const straightQuotes = (question: string): string => question.replace(/[“”„]/g, '"');
 
@@ -44,10 +46,10 @@ export function keywordsOf(question: string): Keyword[] {
   const isSentence = SENTENCE.test(outside) || words.length > MAX_WORDS;
   return [...question.matchAll(KEYWORD)]
     .map(({ 0: written, groups = {} }): Keyword => {
-      const { phrase, without, name, quoted } = groups;
+      const { phrase, without, name, quoted, value } = groups;
       if (phrase !== undefined) return { kind: "phrase", value: phrase, written };
       if (without !== undefined) return { kind: "without", value: without, written };
-      return { kind: "field", name, value: quoted ?? groups["value"]!, written };
+      return { kind: "field", name, value: (quoted ?? value)!, written };
     })
-    .filter(({ kind }) => kind === "field" || !isSentence);
+    .filter(({ kind, value }) => (kind === "field" || !isSentence) && LETTER.test(value));
 }

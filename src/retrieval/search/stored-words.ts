@@ -43,7 +43,7 @@ export async function openStoredWords(
 /** Larger indexes complete no words: reading all their terms takes seconds. */
 const MAX_COMPLETED_PASSAGES = 2 ** 18;
 
-/** Reads the postings of terms and of queries with what completes them, without deleted passages. */
+/** Reads the postings of terms, and of queries with what completes them. */
 function postingsReader(
   segments: readonly Segment[],
   words: readonly SegmentWords[],

@@ -50,7 +50,7 @@ const PASSAGES = [
   },
 ];
 
-/** The passages that a question chooses, and what remains of it; undefined if it has no keywords. */
+/** The passages that a question chooses, and what remains of it; undefined without keywords. */
 async function chosen(question: string, inMemory: boolean) {
   await using directory = await temporary();
   await build(directory.path, PASSAGES);
