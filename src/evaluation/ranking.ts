@@ -10,7 +10,7 @@ import type { ScoredId } from "../retrieval/bm25/bm25.ts";
 import { averageMeasures, checkCutoffs, DEFAULT_CUTOFFS, type Measures } from "./measures.ts";
 
 /**
- * Relevance judgements: query -> passage -> label. A label of 1 or more is relevant. A passage
+ * Relevance judgements: query -> passage -> label. A label above 0 is relevant. A passage
  * without a label is not relevant.
  */
 export type Qrels = ReadonlyMap<string, ReadonlyMap<string, number>>;
@@ -63,8 +63,8 @@ export interface RankingEvaluation {
  * if it has none), R the number of relevant passages and [x] 1 if x is true, else 0:
  *
  *     dcg@k  = sum_{i <= k} g_i / log2(i + 1)    ndcg@k   = dcg@k / dcg@k of the ideal ranking
- *     p@k    = (1/k) sum_{i <= k} [g_i >= 1]      recall@k = (1/R) sum_{i <= k} [g_i >= 1]
- *     map    = (1/R) sum_i [g_i >= 1] p@i         mrr      = 1 / rank of the first relevant passage
+ *     p@k    = (1/k) sum_{i <= k} [g_i > 0]      recall@k = (1/R) sum_{i <= k} [g_i > 0]
+ *     map    = (1/R) sum_i [g_i > 0] p@i         mrr      = 1 / rank of the first relevant passage
  *     rprec  = p@R
  *
  * @example
@@ -105,8 +105,8 @@ export function evaluateRun(
  * is true, else 0:
  *
  *     dcg@k  = sum_{i <= k} g_i / log2(i + 1)    ndcg@k   = dcg@k / dcg@k of the ideal ranking
- *     p@k    = (1/k) sum_{i <= k} [g_i >= 1]      recall@k = (1/R) sum_{i <= k} [g_i >= 1]
- *     map    = (1/R) sum_i [g_i >= 1] p@i         mrr      = 1 / rank of the first relevant passage
+ *     p@k    = (1/k) sum_{i <= k} [g_i > 0]      recall@k = (1/R) sum_{i <= k} [g_i > 0]
+ *     map    = (1/R) sum_i [g_i > 0] p@i         mrr      = 1 / rank of the first relevant passage
  *     rprec  = p@R
  *
  * The ideal ranking orders all labels of the query from high to low. `map` and `mrr` use the whole

@@ -16,7 +16,7 @@ const RUN_COLUMNS = '"query Q0 passage rank score tag"';
 
 /**
  * Reads qrels: `query 0 passage label` (TREC) or `query passage label` (BEIR, optionally with a
- * header line). Labels are whole numbers; `1.0` is one. A line may be repeated with the same
+ * header line). Labels are numbers; above 0 is relevant. A line may be repeated with the same
  * label.
  *
  * @throws {InputError} with file and line.
@@ -40,7 +40,7 @@ export async function readQrels(file: string): Promise<Qrels> {
   for await (const { where, fields } of readRows(file, "relevance qrels", isJudgement)) {
     if (columns === 0) {
       columns = fields.length === 3 ? 3 : 4;
-      if (columns === 3 && Number.isNaN(Number(fields[2]))) continue; // the header of BEIR
+      if (isHeader(fields)) continue;
     }
     if (fields.length !== columns)
       throw columnProblem(where, columns === 3 ? BEIR_COLUMNS : TREC_COLUMNS, fields);
@@ -51,7 +51,11 @@ export async function readQrels(file: string): Promise<Qrels> {
   return qrels;
 }
 
-const isLabel = (text: string): boolean => /^[+-]?\d+(?:\.0*)?$/.test(text);
+const isLabel = (text: string): boolean => /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text);
+
+/** Names of columns: BEIR's, or those of TREC's format. */
+const isHeader = (fields: readonly string[]): boolean =>
+  /^"?(?:(?:query|topic|q)[-_ ]?(?:id|no)|query|topic)"?$/i.test(fields[0]!) && !isLabel(fields.at(-1)!);
 
 const isJudgement = (fields: readonly string[]): boolean =>
   (fields.length === 3 || fields.length === 4) && isLabel(fields.at(-1)!);
@@ -65,8 +69,8 @@ function addLabel(
 ): void {
   const [query, passage, text] = [fields[0]!, fields.at(-2)!, fields.at(-1)!];
   if (!isLabel(text)) {
-    const remedy = "write 0 for not relevant, 1 or more for relevant";
-    throw problem(where, "a whole number as label", `"${text}"`, remedy);
+    const remedy = "write 0 for not relevant, more for relevant";
+    throw problem(where, "a number as label", `"${text}"`, remedy);
   }
   const label = Number(text);
   const labels = entry(qrels, query);

@@ -15,6 +15,8 @@ const OPENING = new Set(Object.values(PAIRS));
 /** Of a sentence, not of an abbreviation such as `Inc.` or `a.m.` */
 const END_OF_SENTENCE = /^[^.]*\p{Ll}{4}\.$/u;
 const INCHES = /\d"$/;
+/** In brackets, a loss: (1,234). */
+const AMOUNT = /^\p{Nd}+(?:[.,]\p{Nd}+)+$/u;
 
 /**
  * The span without spaces and marks at its ends that belong to the text around it: a comma, the
@@ -44,9 +46,20 @@ export function trimQuotation(text: string, span: Span): Span {
     } else if (OPENING.has(last) && isAlone(end - 1 - start)) end--;
     else if (CLOSING.has(first) && isAlone(0)) start++;
     else if (END_OF_SENTENCE.test(text.slice(start, end))) end--;
-    else return { start, end };
+    else return withBrackets(text, { start, end });
   }
   return span;
+}
+
+/** Takes in the bracket directly before that is closed inside, and both around an amount. */
+function withBrackets(text: string, { start, end }: Span): Span {
+  const own = text.slice(start, end);
+  const [before, after] = [text[start - 1], text[end]];
+  if (before === "(" && after === ")" && AMOUNT.test(own))
+    return { start: start - 1, end: end + 1 };
+  const isAlone = unpairedIn(own);
+  const isClosed = [...own].some((mark, at) => PAIRS[mark] === before && isAlone(at));
+  return before !== undefined && isClosed ? { start: start - 1, end } : { start, end };
 }
 
 /** Tells of the positions of a text whether they have a mark without its partner. */

@@ -27,6 +27,9 @@ const EXAMPLES: readonly (readonly [marked: string, quoted: string])[] = [
   ["<)>", ")"],
   ["<,>", ","],
   ["<U.S. troops left.>", "U.S. troops left."],
+  ["a loss of (<1,234) thousand>", "(1,234) thousand"],
+  ["Balance: (<1,234>).", "(1,234)"],
+  ["James Watt (<1781>)", "1781"],
 ];
 
 test("a quotation has no marks of the text around it", () => {

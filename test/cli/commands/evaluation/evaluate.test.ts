@@ -172,7 +172,7 @@ test("damaged, empty and strange files: one line each", async ({ file }) => {
     await fails(1, message, "retrieval", "--run", await file("x.trec", text), "--qrels", qrels);
   for (const [text, message] of [
     ["", /: expected relevance qrels, got none/],
-    ["q 0 a 1e400\n", /:1: expected a whole number as label, got "1e400"/],
+    ["q 0 a 1e400\n", /:1: expected a number as label, got "1e400"/],
     ["q 0 a 1\nq 0 a 0\n", /:2: expected label 1 for q and a, as above, got 0/],
   ] as const)
     await fails(1, message, "retrieval", "--run", run, "--qrels", await file("x.txt", text));
