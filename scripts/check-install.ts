@@ -140,7 +140,7 @@ console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 function install(): void {
-  const pack = ["pack", "--loglevel=error", "--pack-destination", folder];
+  const pack = ["pack", "--ignore-scripts=false", "--loglevel=error", "--pack-destination", folder];
   execFileSync("npm", pack, { stdio: ["ignore", "ignore", "inherit"] });
   const [tarball] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
   mkdirSync(join(project, "bin"), { recursive: true });
