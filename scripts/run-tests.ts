@@ -4,8 +4,9 @@
  * Every test/**\/*.test.ts whose path contains PATTERN runs in its own process, two at a time. The
  * output of a file is printed whole, with its seconds, in the order of the files. A file fails if
  * one of its tests fails, if it crashes or hangs, or if it runs no test, as a uvu suite without
- * `.run()` does. Files with skipped tests are named at the end, with the lines in which they say why
- * (`skipped: ...`). The last line is `N passed, N failed`, followed by `, N skipped` if there are any.
+ * `.run()` does. Files with skipped tests are named at the end, with the lines in which they say
+ * why (`skipped: ...`). The last line is `N passed, N failed`, followed by `, N skipped` if any
+ * were.
  *
  * Properties of random values have the seed N, 1 unless it is given, so that a run can be repeated.
  * A file that is run without this script draws another seed each time.

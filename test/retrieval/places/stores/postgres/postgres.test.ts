@@ -16,8 +16,7 @@ const opened = await openPostgresServer();
 if (typeof opened === "string") {
   console.log(`skipped: PostgreSQL: ${opened}`);
   test.skip("PostgreSQL");
-}
-else postgresTests(opened);
+} else postgresTests(opened);
 
 function postgresTests(server: PostgresServer): void {
   test.after(async () => {

@@ -21,8 +21,7 @@ const opened = await openWeaviateServers(1);
 if (typeof opened === "string") {
   console.log(`skipped: Weaviate: ${opened}`);
   test.skip("Weaviate");
-}
-else weaviateTests(opened);
+} else weaviateTests(opened);
 
 function weaviateTests(servers: WeaviateServers): void {
   process.env.WEAVIATE_API_KEY = API_KEY;
