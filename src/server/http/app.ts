@@ -178,6 +178,12 @@ function addDocuments(
   { service, timeout, replies }: AppOptions,
 ): void {
   app.get("/v1/status", async (c) => send(c, replies, await service.status(callOf(c, timeout))));
+  app.get("/v1/documents", async (c) =>
+    send(c, replies, await service.documents(callOf(c, timeout))),
+  );
+  app.get("/v1/questions", async (c) =>
+    send(c, replies, { questions: await service.questions(callOf(c, timeout)) }),
+  );
   app.post("/v1/get", async (c) => {
     const request = await bodies.options(c, GET_REQUEST);
     return send(c, replies, documentToJson(await service.get(request, callOf(c, timeout))));

@@ -10,7 +10,16 @@ import {
   READ_REQUEST,
   RETRIEVE_REQUEST,
 } from "../service/requests.ts";
-import { DOCUMENT, DOCUMENTS, EXPLANATIONS, REPLY, RETRIEVAL, STATUS } from "../service/results.ts";
+import {
+  DOCUMENT,
+  DOCUMENT_LIST,
+  DOCUMENTS,
+  EXPLANATIONS,
+  QUESTIONS,
+  REPLY,
+  RETRIEVAL,
+  STATUS,
+} from "../service/results.ts";
 import type { RouteDescription } from "./openapi.ts";
 
 const CHANGED = z.object({ passages: z.int().describe("Passages of the index after the change.") });
@@ -65,6 +74,18 @@ export const ROUTES: readonly (RouteDescription & { readonly writes?: boolean })
     path: "/v1/status",
     summary: "What the index has: its documents, and the fields and values of their metadata.",
     response: STATUS,
+  },
+  {
+    method: "get",
+    path: "/v1/documents",
+    summary: "Lists the documents.",
+    response: DOCUMENT_LIST,
+  },
+  {
+    method: "get",
+    path: "/v1/questions",
+    summary: "Suggests questions that the passages answer.",
+    response: QUESTIONS,
   },
   {
     method: "put",
