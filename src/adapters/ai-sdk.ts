@@ -256,12 +256,11 @@ function questionTool<Result>(
   const where =
     `leave it out, or give a condition such as year >= 2020 and team = "Sales", of ` +
     fields.join(", ");
+  const asked = z.object({ question: z.string().describe("a question or key words") });
+  const narrowed = asked.extend({ where: z.string().optional().describe(where) });
   return {
     description,
-    inputSchema: z.object({
-      question: z.string().describe("a question or key words"),
-      ...(fields.length > 0 && { where: z.string().optional().describe(where) }),
-    }),
+    inputSchema: fields.length === 0 ? asked : narrowed,
     execute: async (input, call) => {
       checkObject(input, "input", "{ question }");
       checkQuestion(input.question);

@@ -200,6 +200,11 @@ function addChanges(app: Hono<Env>, bodies: BodyReader, { service, timeout }: Ap
     const { passages } = await bodies.options(c, PUT_REQUEST);
     return c.json(await service.put(passages, callOf(c, timeout)));
   });
+  app.delete("/v1/passages", async (c) => {
+    const id = c.req.query("id");
+    if (id === undefined) throw new ApiError("invalid_request", "id: expected ?id=ID, got nothing");
+    return c.json(await service.delete(id, callOf(c, timeout)));
+  });
   // An id can contain slashes.
   app.delete("/v1/passages/:id{.+}", async (c) =>
     c.json(await service.delete(c.req.param("id"), callOf(c, timeout))),

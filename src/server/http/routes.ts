@@ -103,6 +103,14 @@ export const ROUTES: readonly (RouteDescription & { readonly writes?: boolean })
     writes: true,
   },
   {
+    method: "delete",
+    path: "/v1/passages",
+    query: "id",
+    summary: "Deletes a passage whose id a path cannot have: . or .., which clients resolve.",
+    response: CHANGED,
+    writes: true,
+  },
+  {
     method: "get",
     path: "/healthz",
     summary: "Whether the server runs.",
