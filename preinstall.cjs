@@ -5,8 +5,7 @@
  *
  * The script is called `node ./script/install` and is in the file `install.js`. This puts a file
  * `install` beside it, which Node prefers. It calls `install.js` if the installation asks for CUDA:
- * with `npm install reatt --onnxruntime-node-install=true`, or the variable
- * ONNXRUNTIME_NODE_INSTALL=true.
+ * `ONNXRUNTIME_NODE_INSTALL=true npm install reatt`.
  */
 
 const { existsSync, writeFileSync } = require("node:fs");

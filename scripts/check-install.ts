@@ -4,7 +4,7 @@
  * The package is packed and installed by npm into a new project, from the registry alone: a fake
  * `nvcc` pretends that there is a CUDA toolkit, and no library of CUDA may be downloaded. Then the
  * `js` blocks of README.md run in the project. A comment after `console.log(...);` is what the line
- * must print. The server of docs/DEPLOY.md answers on the index that they have built. A program is
+ * must print. The application of docs/APPLICATION.md answers, with Express. A program is
  * compiled and bundled as docs/DEPLOY.md says. At last, the installed command indexes a folder of
  * mixed documents, answers, serves and offers tools to the official client of MCP, and Chromium
  * asks on the page. The last line is `N passed, N failed`.
@@ -73,7 +73,7 @@ await check("the examples of README.md print what their comments say", () => {
   if (printed.length !== expected.length || !isAsSaid)
     throw new Error(`expected ${expected.join("\n")}, got ${printed.join("\n")}`);
 });
-await check("the server of docs/DEPLOY.md answers, refuses and stops", runDeployed);
+await check("the application of docs/APPLICATION.md answers, refuses and stops", runApplication);
 
 const PROGRAM = `
 import { type Hit, ReAtt } from "reatt";
@@ -140,7 +140,7 @@ console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 function install(): void {
-  const pack = ["pack", "--loglevel=error", "--pack-destination", folder];
+  const pack = ["pack", "--ignore-scripts=false", "--loglevel=error", "--pack-destination", folder];
   execFileSync("npm", pack, { stdio: ["ignore", "ignore", "inherit"] });
   const [tarball] = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
   mkdirSync(join(project, "bin"), { recursive: true });
@@ -156,12 +156,20 @@ function blocksOf(file: string, language: string): string[] {
   return [...readFileSync(file, "utf8").matchAll(fence)].map(([, code]) => code!);
 }
 
-/** Runs the first program of docs/DEPLOY.md, on a port of its own. */
-async function runDeployed(): Promise<void> {
-  const [code] = blocksOf("docs/DEPLOY.md", "js");
+/** Runs the program of docs/APPLICATION.md over one document, on a port of its own. */
+async function runApplication(): Promise<void> {
+  run("npm", "install", "--no-audit", "--no-fund", "--loglevel=error", "express@5");
+  const [code] = blocksOf("docs/APPLICATION.md", "js");
   const port = 49_152 + (process.pid % 16_384);
-  writeFileSync(join(project, "deployed.mjs"), code!.replace("port: 8080", `port: ${port}`));
-  const server = spawn(process.execPath, ["deployed.mjs"], { ...inProject(), stdio: "inherit" });
+  const own = join(project, "application");
+  mkdirSync(join(own, "docs"), { recursive: true });
+  writeFileSync(join(own, "docs", "watt.txt"), "In 1781 James Watt patented a steam engine.");
+  writeFileSync(join(own, "app.mjs"), code!.replace("listen(8080)", `listen(${port})`));
+  const server = spawn(process.execPath, ["app.mjs"], {
+    ...inProject(),
+    cwd: own,
+    stdio: "inherit",
+  });
   const ended = new Promise<number | null>((resolve) => server.once("exit", resolve));
   const ask = (question: string) =>
     fetch(`http://127.0.0.1:${port}/answer?q=${encodeURIComponent(question)}`);
@@ -171,8 +179,11 @@ async function runDeployed(): Promise<void> {
       response = await ask(QUESTION).catch(() => undefined);
       if (!response) await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    const { answer } = (await response!.json()) as { answer: string };
-    if (answer !== ANSWER) throw new Error(`it answers ${answer}`);
+    const { answer, evidence } = (await response!.json()) as {
+      answer: string;
+      evidence: unknown[];
+    };
+    if (answer !== ANSWER || evidence.length === 0) throw new Error(`it answers ${answer}`);
     const { status } = await ask("");
     if (status !== 400) throw new Error(`no question has status ${status}`);
   } finally {
@@ -182,9 +193,9 @@ async function runDeployed(): Promise<void> {
   if (code0 !== 0) throw new Error(`the stopped server ended with code ${code0}`);
 }
 
-/** As docs/SERVER.md configures assistants: the command on standard input and output. */
+/** As docs/ASSISTANTS.md configures assistants: the command on standard input and output. */
 async function askOverMcp(): Promise<void> {
-  const [settings] = blocksOf("docs/SERVER.md", "json").filter((block) =>
+  const [settings] = blocksOf("docs/ASSISTANTS.md", "json").filter((block) =>
     block.includes('"mcpServers"'),
   );
   const { command, args } = JSON.parse(settings!).mcpServers.documents;

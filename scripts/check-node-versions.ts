@@ -20,7 +20,7 @@ const versions = process.argv.length > 2 ? process.argv.slice(2) : VERSIONS;
 for (const version of versions) {
   const folder = mkdtempSync(join(tmpdir(), "reatt-node-"));
   writeFileSync(join(folder, "run.json"), JSON.stringify(await writeSmallRun(folder)));
-  const node = ["--yes", "--loglevel=error", `node@${version}`, "--expose-gc"];
+  const node = ["--yes", "--ignore-scripts=false", `node@${version}`, "--expose-gc"];
   const { status, signal, stdout, stderr } = spawnSync("npx", [...node, SCRIPT, folder], {
     encoding: "utf8",
   });

@@ -4,8 +4,9 @@
  * Every test/**\/*.test.ts whose path contains PATTERN runs in its own process, two at a time. The
  * output of a file is printed whole, with its seconds, in the order of the files. A file fails if
  * one of its tests fails, if it crashes or hangs, or if it runs no test, as a uvu suite without
- * `.run()` does. The last line is `N passed, N failed`, followed by `, N skipped` if tests were
- * skipped.
+ * `.run()` does. Files with skipped tests are named at the end, with the lines in which they say
+ * why (`skipped: ...`). The last line is `N passed, N failed`, followed by `, N skipped` if any
+ * were.
  *
  * Properties of random values have the seed N, 1 unless it is given, so that a run can be repeated.
  * A file that is run without this script draws another seed each time.
@@ -144,8 +145,16 @@ function summarize(outcomes: readonly Outcome[]): void {
   console.log("\nSlowest:");
   for (const { file, seconds } of slowest) console.log(`  ${seconds.toFixed(1)} s  ${file}`);
   if (bad.length > 0) console.log(`\nFailed:\n${bad.map(({ file }) => `  ${file}`).join("\n")}`);
-  const skipped = sum("skipped") > 0 ? `, ${sum("skipped")} skipped` : "";
   const failed = outcomes.length === 0 ? 1 : sum("failed");
-  console.log(`\n${sum("passed")} passed, ${failed} failed${skipped}`);
+  const skipped = outcomes.filter((outcome) => outcome.skipped > 0);
+  if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.map(skippedLines).join("\n")}`);
+  const others = skipped.length > 0 ? `, ${sum("skipped")} skipped` : "";
+  console.log(`\n${sum("passed")} passed, ${failed} failed${others}`);
   process.exitCode = failed === 0 ? 0 : 1;
+}
+
+/** How many tests of a file were skipped, and why it says so. */
+function skippedLines({ file, skipped, output }: Outcome): string {
+  const reasons = output.match(/^skipped: .*$/gm) ?? [];
+  return [`  ${skipped}  ${file}`, ...reasons.map((reason) => `       ${reason}`)].join("\n");
 }

@@ -92,6 +92,7 @@ for await (const passage of readDocuments(documents)) passages.push(passage);
 const server = await startTestServer(collection, passages);
 const browser = await launchChromium();
 try {
+  await take("page-start", { query: {} });
   const meals = "How much is paid for meals in France?";
   await take("page", { query: { q: "When did the office in Bremen open?" } });
   await take("page-table", { query: { q: meals } });

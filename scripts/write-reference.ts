@@ -74,8 +74,8 @@ function errorTable(): string {
 }
 
 function routeTable(): string {
-  const rows = ROUTES.map(({ method, path, summary, body = {}, writes }) => [
-    `\`${method.toUpperCase()} ${path}\``,
+  const rows = ROUTES.map(({ method, path, query, summary, body = {}, writes }) => [
+    `\`${method.toUpperCase()} ${path}${query ? `?${query}={${query}}` : ""}\``,
     writes ? `${summary} With \`--writable\`.` : summary,
     Object.keys(body)
       .map((name) => `\`${name}\``)

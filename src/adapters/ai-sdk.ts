@@ -17,6 +17,8 @@ import {
 } from "../options/arguments.ts";
 import type { ContextOptions, Hit, ReAtt, RetrieveOptions } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import { parseWhere } from "../retrieval/where/parse-where.ts";
+import type { Where } from "../retrieval/where/where.ts";
 
 /** Source: `RerankingModelV3CallOptions` of `@ai-sdk/provider`. */
 export interface RerankingCall {
@@ -121,18 +123,32 @@ interface Described {
   readonly description?: string;
 }
 
-/** Options of `searchTool`: those of `retrieve`, and what the tool is for. */
-export interface SearchToolOptions extends RetrieveOptions, Described {}
+/** Options of `searchTool`: those of `retrieve`, what the tool is for, and what it filters by. */
+export interface SearchToolOptions extends RetrieveOptions, Described {
+  /**
+   * Fields of the metadata that the language model may filter by, each with what it means:
+   * `{ year: "the year of the report, a number" }`. `where` of the options holds besides. Default:
+   * none.
+   */
+  readonly filters?: Readonly<Record<string, string>>;
+}
 
 /** Options of `contextTool`: those of `context`, and what the tool is for. */
 export interface ContextToolOptions extends ContextOptions, Described {}
 
+/** What a language model gives a tool. */
+export interface QuestionInput {
+  readonly question: string;
+  /** A condition on metadata, if the tool has filters: `year >= 2020`. */
+  readonly where?: string | undefined;
+}
+
 /** A tool that takes a question. Source: `Tool` of `@ai-sdk/provider-utils`. */
 export interface QuestionTool<Result> {
   readonly description: string;
-  readonly inputSchema: z.ZodType<{ question: string }, { question: string }>;
+  readonly inputSchema: z.ZodType<QuestionInput, QuestionInput>;
   readonly execute: (
-    input: { question: string },
+    input: QuestionInput,
     call?: { readonly abortSignal?: AbortSignal | undefined },
   ) => Promise<Result>;
 }
@@ -174,11 +190,19 @@ export function searchTool(
   options: SearchToolOptions = {},
 ): QuestionTool<Hit[]> {
   checkArguments(model, index, options);
-  const { description = DESCRIPTION, ...search } = options;
-  return questionTool(description, (question, signal) =>
-    model.retrieve(question, index, { topK: TOOL_PASSAGES, ...search, signal }),
-  );
+  const { description = DESCRIPTION, filters = {}, ...search } = options;
+  checkObject(filters, "filters", "{ field: meaning }");
+  const run = ({ question, where }: QuestionInput, signal: AbortSignal | undefined) => {
+    const both = [search.where, where || undefined].filter((one) => one !== undefined);
+    const narrowed = both.length > 1 ? { and: both.map(parsedWhere) } : both[0];
+    const all = { topK: TOOL_PASSAGES, ...search, ...(narrowed && { where: narrowed }), signal };
+    return model.retrieve(question, index, all);
+  };
+  return questionTool(description, run, filters);
 }
+
+const parsedWhere = (where: Where | string): Where =>
+  typeof where === "string" ? parseWhere(where) : where;
 
 /**
  * A tool with which a language model reads what answers a question: the text of `ReAtt.context`,
@@ -211,7 +235,7 @@ export function contextTool(
 ): QuestionTool<string> {
   checkArguments(model, index, options);
   const { description = CONTEXT_DESCRIPTION, ...search } = options;
-  return questionTool(description, async (question, signal) => {
+  return questionTool(description, async ({ question }, signal) => {
     return (await model.context(question, index, { ...search, signal })).text;
   });
 }
@@ -222,15 +246,25 @@ function checkArguments(model: ReAtt, index: TokenIndex, options: object): void 
   checkObject(options, "options", "an object");
 }
 
-const questionTool = <Result>(
+/** @param filters the fields that the language model may filter by */
+function questionTool<Result>(
   description: string,
-  run: (question: string, signal: AbortSignal | undefined) => Promise<Result>,
-): QuestionTool<Result> => ({
-  description,
-  inputSchema: z.object({ question: z.string().describe("a question or key words") }),
-  execute: async (input, call) => {
-    checkObject(input, "input", "{ question }");
-    checkQuestion(input.question);
-    return run(input.question, call?.abortSignal);
-  },
-});
+  run: (input: QuestionInput, signal: AbortSignal | undefined) => Promise<Result>,
+  filters: Readonly<Record<string, string>> = {},
+): QuestionTool<Result> {
+  const fields = Object.entries(filters).map(([name, meaning]) => `${name} (${meaning})`);
+  const where =
+    `leave it out, or give a condition such as year >= 2020 and team = "Sales", of ` +
+    fields.join(", ");
+  const asked = z.object({ question: z.string().describe("a question or key words") });
+  const narrowed = asked.extend({ where: z.string().optional().describe(where) });
+  return {
+    description,
+    inputSchema: fields.length === 0 ? asked : narrowed,
+    execute: async (input, call) => {
+      checkObject(input, "input", "{ question }");
+      checkQuestion(input.question);
+      return run(input, call?.abortSignal);
+    },
+  };
+}

@@ -4,8 +4,10 @@
  * @module reatt/langchain
  */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Document } from "@langchain/core/documents";
 import { BaseRetriever, type BaseRetrieverInput } from "@langchain/core/retrievers";
+import { ensureConfig, type RunnableConfig } from "@langchain/core/runnables";
 import { InputError } from "../io/errors.ts";
 import { checkLoadedModel, checkObject, checkOpenIndex } from "../options/arguments.ts";
 import type { ReAtt, RetrieveOptions } from "../reatt.ts";
@@ -24,6 +26,8 @@ export interface ReattRetrieverInput extends BaseRetrieverInput {
 
 /** That of LangChain's vector stores. */
 const DOCUMENTS = 4;
+/** The signal of a call: `BaseRetriever` does not hand it on. */
+const signals = new AsyncLocalStorage<AbortSignal | undefined>();
 /** What `BaseRetriever` takes, and this retriever. */
 const FIELDS = ["model", "index", "k", "retrieve", "callbacks", "tags", "metadata", "verbose"];
 
@@ -76,9 +80,18 @@ export class ReattRetriever extends BaseRetriever {
     this.#options = { ...retrieve, topK: k ?? retrieve?.topK ?? DOCUMENTS };
   }
 
+  /** Ends with the reason of `signal`, or of `timeout`, when that comes first. */
+  override async invoke(question: string, options?: Partial<RunnableConfig>): Promise<Document[]> {
+    const config = ensureConfig(options);
+    config.signal?.throwIfAborted();
+    return signals.run(config.signal, () => super.invoke(question, config));
+  }
+
   /** The method that `invoke` calls. */
   override async _getRelevantDocuments(question: string): Promise<Document[]> {
-    const hits = await this.#model.retrieve(question, this.#index, this.#options);
+    const given = [signals.getStore(), this.#options.signal].filter((one) => one !== undefined);
+    const signal = given.length > 1 ? AbortSignal.any(given) : given[0];
+    const hits = await this.#model.retrieve(question, this.#index, { ...this.#options, signal });
     return hits.map(
       ({ id, text, metadata, ...others }) =>
         new Document({

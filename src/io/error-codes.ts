@@ -1,4 +1,4 @@
-/** The codes of `InputError`: status, meaning and remedy. `docs/ERRORS.md` is made from them. */
+/** The codes of `InputError`: status, meaning and remedy, for docs/APPLICATION.md, too. */
 
 /** What a code says. */
 interface CodeText {
@@ -118,5 +118,5 @@ export const INPUT_ERRORS = {
   },
 } as const satisfies Readonly<Record<string, CodeText>>;
 
-/** A code of an `InputError`. `docs/ERRORS.md` says what each means. */
+/** A code of an `InputError`. `docs/APPLICATION.md` says what each means. */
 export type ErrorCode = keyof typeof INPUT_ERRORS;

@@ -41,7 +41,7 @@ export interface Problem {
 export class InputError extends Error implements Required<Problem> {
   /** Always `InputError`. */
   override readonly name: string = "InputError";
-  /** What kind of problem it is. `docs/ERRORS.md` has a table. */
+  /** What kind of problem it is. `docs/APPLICATION.md` has a table. */
   readonly code: ErrorCode;
   /** The file, option or value that is wrong. */
   readonly where: string;
@@ -65,7 +65,7 @@ export class InputError extends Error implements Required<Problem> {
     this.remedy = remedy;
   }
 
-  /** The status of a reply over HTTP, such as 400 or 507. `docs/ERRORS.md` has a table. */
+  /** The status of a reply over HTTP, such as 400 or 507. `docs/APPLICATION.md` has a table. */
   get status(): number {
     return INPUT_ERRORS[this.code].status;
   }

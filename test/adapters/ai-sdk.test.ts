@@ -7,7 +7,13 @@ import { generateText, rerank, stepCountIs } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { contextTool, rerankingModel, searchTool } from "../../src/adapters/ai-sdk.ts";
+import { z } from "zod";
+import {
+  contextTool,
+  rerankingModel,
+  type SearchToolOptions,
+  searchTool,
+} from "../../src/adapters/ai-sdk.ts";
 import { InputError } from "../../src/io/errors.ts";
 import { ReAtt } from "../../src/reatt.ts";
 
@@ -106,6 +112,30 @@ const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
+
+test("a language model may filter by the fields that the tool names", async () => {
+  const [lion, rhine] = passages as [(typeof passages)[0], (typeof passages)[0]];
+  const dated = [
+    { ...lion, metadata: { year: 2019, team: "Zoo" } },
+    { ...rhine, metadata: { year: 2024, team: "Rivers" } },
+  ];
+  const folder = join(directory, "dated");
+  await using some = await model.index(dated, { directory: folder });
+  const ids = async (where?: string, options: SearchToolOptions = {}) => {
+    const tool = searchTool(model, some, { filters: { year: "of the text" }, ...options });
+    return (await tool.execute({ question: query, where })).map(({ id }) => id);
+  };
+  assert.equal((await ids()).length, 2);
+  assert.equal((await ids("")).length, 2); // as language models leave it out
+  assert.equal(await ids("year < 2020"), ["lion"]);
+  assert.equal(await ids("year < 2020", { where: { team: "Rivers" } }), []);
+  assert.equal(await ids("year > 2020", { where: 'team = "Rivers"' }), ["rhine"]);
+  const tool = searchTool(model, some, { filters: { year: "of the text" } });
+  const { properties } = z.toJSONSchema(tool.inputSchema);
+  assert.match(JSON.stringify(properties), /of year \(of the text\)/);
+  const wrong = await ids("month = 1").catch((error: unknown) => error);
+  assert.match((wrong as Error).message, /year/);
+});
 
 test("a tool gives the context of a question", async () => {
   const tool = contextTool(model, index, { maxTokens: 40, description: "Rivers." });

@@ -85,6 +85,33 @@ test("an error of reatt is the error of the chain", async () => {
   }
 });
 
+test("a signal, and a time limit, end the call with their reason", async () => {
+  const retriever = new ReattRetriever({ model, index });
+  const reasonOf = (options: { signal?: AbortSignal; timeout?: number }): Promise<unknown> =>
+    retriever.invoke(QUESTION, options).catch((error: unknown) => error);
+  const enough = new Error("enough");
+  assert.is(await reasonOf({ signal: AbortSignal.abort(enough) }), enough);
+  const later = new AbortController();
+  const stopped = reasonOf({ signal: later.signal });
+  later.abort(enough);
+  assert.is(await stopped, enough);
+  const chain = RunnableSequence.from([retriever, new RunnableLambda({ func: () => "none" })]);
+  const ended = chain.invoke(QUESTION, { signal: AbortSignal.abort(enough) });
+  assert.is(await ended.catch((error: unknown) => error), enough);
+  let given: AbortSignal | undefined;
+  const waiting = {
+    retrieve: (_: unknown, __: unknown, { signal }: { signal?: AbortSignal }) =>
+      new Promise((_, reject) => {
+        given = signal;
+        signal!.addEventListener("abort", () => reject(signal!.reason));
+      }),
+  } as unknown as ReAtt;
+  const slow = new ReattRetriever({ model: waiting, index });
+  const error = await slow.invoke(QUESTION, { timeout: 20 }).catch((reason: unknown) => reason);
+  assert.is(error, given!.reason);
+  assert.is((error as Error).name, "TimeoutError");
+});
+
 test("it returns four documents unless k says otherwise, and refuses unknown options", async () => {
   const counts: unknown[] = [];
   const counting = {

@@ -41,7 +41,7 @@ async function startOllama(asked: ChatRequest[]) {
 
 test("the program of the guide sends the prompt and prints the answer with its sources", async () => {
   await using folder = await temporary();
-  const guide = await readFile("docs/DEPLOY.md", "utf8");
+  const guide = await readFile("docs/LANGUAGE-MODELS.md", "utf8");
   const code = /```ts no-run\n(import \{ ReAtt \}[^`]*11434[\s\S]*?)```/.exec(guide)![1]!;
   const asked: ChatRequest[] = [];
   const { server, url } = await startOllama(asked);

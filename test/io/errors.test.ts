@@ -88,8 +88,8 @@ test("JSON keeps the fields", () => {
   });
 });
 
-test("docs/ERRORS.md has each code with its status", () => {
-  const text = readFileSync("docs/ERRORS.md", "utf8");
+test("docs/APPLICATION.md has each code with its status", () => {
+  const text = readFileSync("docs/APPLICATION.md", "utf8");
   const rows = [...text.matchAll(/^\| `(ERR_REATT_\w+)` \| (\d+) \|/gm)];
   const table = Object.fromEntries(rows.map(([, code, status]) => [code, Number(status)]));
   const statuses = Object.entries(INPUT_ERRORS).map(([code, { status }]) => [code, status]);

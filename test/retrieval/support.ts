@@ -180,6 +180,7 @@ export function isInstalled(name: string): boolean {
     return true;
   } catch (error) {
     if (process.env.REATT_ALL_TESTS === "1") throw error;
+    console.log(`skipped: the package ${name} is not installed`);
     return false;
   }
 }

@@ -31,13 +31,17 @@ function runTests(
 }
 
 test("adds up what passes and what is skipped", () => {
-  const skips = `${IMPORTS}test("a", () => {}); test.skip("b", () => {}); test.run();`;
+  const why = `console.log("skipped: no browser");`;
+  const skips = `${IMPORTS}${why} test("a", () => {}); test.skip("b", () => {}); test.run();`;
   const { status, lines } = runTests({
     "one.test.ts": PASSES,
     "deep/two.test.ts": skips,
     "helper.ts": "throw 1",
   });
   assert.is(lines.at(-1), "3 passed, 0 failed, 1 skipped");
+  const [named, reason] = lines.slice(lines.indexOf("Skipped:") + 1);
+  assert.is(named, "  1  test/deep/two.test.ts");
+  assert.is(reason, "       skipped: no browser");
   assert.is(status, 0);
 });
 

@@ -172,6 +172,33 @@ test("passages are added, replaced and deleted", async () => {
   assert.equal(await json(await remove()), { passages: before.passages });
 });
 
+test("an id that a path cannot have is deleted, too", async () => {
+  const before = await json(await fetch(`${server.url}/healthz`));
+  for (const id of ["..", ".", "a?b", "%2e%2e"]) {
+    const passages = [{ id, title: "Dots", text: "The passage of dots." }];
+    const put = await send(`${server.url}/v1/passages`, { passages }, { method: "PUT" });
+    assert.equal(await json(put), { passages: before.passages + 1 });
+    const remove = () =>
+      fetch(`${server.url}/v1/passages?${new URLSearchParams({ id })}`, { method: "DELETE" });
+    assert.equal(await json(await remove()), { passages: before.passages });
+    assert.equal((await errorOf(await remove())).slice(0, 2), [404, "not_found"]);
+  }
+  const without = await fetch(`${server.url}/v1/passages`, { method: "DELETE" });
+  assert.equal((await errorOf(without)).slice(0, 2), [400, "invalid_request"]);
+});
+
+test("the documents are listed, and questions suggested", async () => {
+  const { documents, omitted } = await json(await fetch(`${server.url}/v1/documents`));
+  assert.is(omitted, 0);
+  assert.ok(Array.isArray(documents));
+  const { questions } = await json(await fetch(`${server.url}/v1/questions`));
+  assert.ok(questions.length <= 3);
+  for (const question of questions) {
+    const { evidence } = await json(await ask("/v1/answer", { question }));
+    assert.ok(evidence.length > 0, question);
+  }
+});
+
 test("invalid requests", async () => {
   const cases: [body: unknown, expected: RegExp][] = [
     [{}, /^question: expected a question as text, got nothing/],

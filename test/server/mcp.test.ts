@@ -205,6 +205,26 @@ const idsOf = (passages: readonly { id: string }[]): string[] => passages.map(({
 const namesOf = (all: readonly { document: string }[]): string[] =>
   all.map(({ document }) => document);
 
+test("a call that its client cancels is no defect", async () => {
+  const client = new Client({ name: "test", version: "1.0.0" });
+  await client.connect(transports.http());
+  server.lines.length = 0;
+  for (const wait of [0, 5, 50]) {
+    const stop = new AbortController();
+    const call = { name: "answer", arguments: { question: `${QUESTION} ${wait}` } };
+    const called = client.callTool(call, { signal: stop.signal });
+    setTimeout(() => stop.abort(), wait);
+    await called.catch(() => {});
+  }
+  const { isError } = await callOf(client)("status", {}); // after what was cancelled
+  assert.is(isError, undefined);
+  await client.close();
+  assert.equal(
+    server.lines.filter(({ level }) => level === "error"),
+    [],
+  );
+});
+
 test("a collection names its tools, describes them and instructs the assistant", async () => {
   const { model, index } = server;
   const assistant = {

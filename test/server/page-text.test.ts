@@ -24,7 +24,7 @@ const createElement = (name: string): Made => {
 };
 Object.assign(globalThis, { document: { createElement } });
 const module = await import(pathToFileURL(resolve("src/server/http/page/text.js")).href);
-const { textElements, matchesOf } = module;
+const { textElements, matchesOf, storedBlocks } = module;
 
 const textOf = (node: Made | string): string =>
   typeof node === "string" ? node : node.children.map(textOf).join("");
@@ -55,6 +55,27 @@ test("code looks like code, and prose does not", () => {
     assert.is(kinds(prose), "p", prose);
   assert.is(kinds("- first;\n- second [a];\n- third (b);"), "ul");
   assert.is(kinds("There are:\n- first\n- second"), "p ul");
+  assert.is(kinds("1. first\n2. second"), "ol");
+});
+
+test("a passage that stores its blocks is shown by them, also in part", () => {
+  const list = "Take a cup:\n- clean,\n  and dry\n- of glass";
+  const text = `${list}\n\nmake`;
+  const metadata = { _blocks: `p11 l${list.length} c${text.length}` };
+  const shown = textElements(text, [], storedBlocks(text, metadata)) as Made[];
+  assert.equal(
+    shown.map(({ name }) => name),
+    ["p", "ul", "pre"],
+  );
+  assert.equal(shown[1]!.children.map(textOf), ["clean,\n  and dry", "of glass"]);
+  const part = text.slice(12);
+  const inside = textElements(part, [], storedBlocks(part, metadata, 12)) as Made[];
+  assert.equal(
+    inside.map(({ name }) => name),
+    ["ul", "pre"],
+  );
+  for (const wrong of [undefined, {}, { _blocks: 5 }, { _blocks: "p" }, { _blocks: "p0" }])
+    assert.is(storedBlocks(text, wrong), undefined);
 });
 
 test("a very long line takes time that grows with its length only", () => {

@@ -94,7 +94,7 @@ test("what cannot be trained is refused in a line", async () => {
 
 test("the example of the guide is that of defineObjective, which is run", () => {
   const [, guide] = /```ts\n(import \{ defineObjective[\s\S]*?)```/.exec(
-    readFileSync("docs/TRAINING-REFERENCE.md", "utf8"),
+    readFileSync("docs/TRAINING.md", "utf8"),
   )!;
   const source = readFileSync("src/training/objectives/objective.ts", "utf8");
   assert.ok(source.replaceAll(/^ \* ?/gm, "").includes(guide!));

@@ -178,6 +178,12 @@ function addDocuments(
   { service, timeout, replies }: AppOptions,
 ): void {
   app.get("/v1/status", async (c) => send(c, replies, await service.status(callOf(c, timeout))));
+  app.get("/v1/documents", async (c) =>
+    send(c, replies, await service.documents(callOf(c, timeout))),
+  );
+  app.get("/v1/questions", async (c) =>
+    send(c, replies, { questions: await service.questions(callOf(c, timeout)) }),
+  );
   app.post("/v1/get", async (c) => {
     const request = await bodies.options(c, GET_REQUEST);
     return send(c, replies, documentToJson(await service.get(request, callOf(c, timeout))));
@@ -193,6 +199,11 @@ function addChanges(app: Hono<Env>, bodies: BodyReader, { service, timeout }: Ap
   app.put("/v1/passages", async (c) => {
     const { passages } = await bodies.options(c, PUT_REQUEST);
     return c.json(await service.put(passages, callOf(c, timeout)));
+  });
+  app.delete("/v1/passages", async (c) => {
+    const id = c.req.query("id");
+    if (id === undefined) throw new ApiError("invalid_request", "id: expected ?id=ID, got nothing");
+    return c.json(await service.delete(id, callOf(c, timeout)));
   });
   // An id can contain slashes.
   app.delete("/v1/passages/:id{.+}", async (c) =>

@@ -10,6 +10,8 @@ export interface RouteDescription {
   readonly method: "get" | "post" | "put" | "delete";
   /** With parameters in braces: `/v1/passages/{id}`. */
   readonly path: string;
+  /** The name of a parameter behind `?`. */
+  readonly query?: string;
   readonly summary: string;
   readonly body?: OptionTable;
   readonly response: z.ZodType;
@@ -41,13 +43,16 @@ export function describeApi(
   };
 }
 
-function describeRoute({ path, summary, body, response, streams }: RouteDescription): object {
-  const parameters = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
-    name,
-    in: "path",
-    required: true,
+function describeRoute(route: RouteDescription): object {
+  const { path, query, summary, body, response, streams } = route;
+  const parameter = (name: string, place: "path" | "query") => ({
+    ...{ name, in: place, required: true },
     schema: { type: "string" },
-  }));
+  });
+  const parameters = [
+    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => parameter(name!, "path")),
+    ...(query === undefined ? [] : [parameter(query, "query")]),
+  ];
   const json = { "application/json": { schema: schemaOf(response) } };
   const events = {
     "text/event-stream": {

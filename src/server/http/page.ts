@@ -16,7 +16,7 @@ const load = (path: string, name: string, type: string): PageFile => ({
 });
 
 /** The modules of the page. */
-const MODULES = ["page.js", "api.js", "dom.js", "filter.js", "text.js", "view.js"];
+const MODULES = ["page.js", "api.js", "dom.js", "filter.js", "start.js", "text.js", "view.js"];
 
 export const loadPage = (): PageFile[] => [
   load("/", "index.html", "text/html"),

@@ -10,7 +10,16 @@ import {
   READ_REQUEST,
   RETRIEVE_REQUEST,
 } from "../service/requests.ts";
-import { DOCUMENT, DOCUMENTS, EXPLANATIONS, REPLY, RETRIEVAL, STATUS } from "../service/results.ts";
+import {
+  DOCUMENT,
+  DOCUMENT_LIST,
+  DOCUMENTS,
+  EXPLANATIONS,
+  QUESTIONS,
+  REPLY,
+  RETRIEVAL,
+  STATUS,
+} from "../service/results.ts";
 import type { RouteDescription } from "./openapi.ts";
 
 const CHANGED = z.object({ passages: z.int().describe("Passages of the index after the change.") });
@@ -67,6 +76,18 @@ export const ROUTES: readonly (RouteDescription & { readonly writes?: boolean })
     response: STATUS,
   },
   {
+    method: "get",
+    path: "/v1/documents",
+    summary: "Lists the documents.",
+    response: DOCUMENT_LIST,
+  },
+  {
+    method: "get",
+    path: "/v1/questions",
+    summary: "Suggests questions that the passages answer.",
+    response: QUESTIONS,
+  },
+  {
     method: "put",
     path: "/v1/passages",
     summary: "Adds or replaces passages.",
@@ -78,6 +99,14 @@ export const ROUTES: readonly (RouteDescription & { readonly writes?: boolean })
     method: "delete",
     path: "/v1/passages/{id}",
     summary: "Deletes a passage.",
+    response: CHANGED,
+    writes: true,
+  },
+  {
+    method: "delete",
+    path: "/v1/passages",
+    query: "id",
+    summary: "Deletes a passage whose id a path cannot have: . or .., which clients resolve.",
     response: CHANGED,
     writes: true,
   },

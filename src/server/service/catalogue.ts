@@ -8,6 +8,8 @@ import type { MetadataItem } from "../../text/passage.ts";
 const MAX_FIELDS = 100;
 /** Values of a field that are counted; a field with more has none, but its smallest and largest. */
 const MAX_VALUES = 200;
+/** Passages that stand for all, to make questions of. */
+const SAMPLE = 64;
 /** Values are as long in a list to choose from. */
 const MAX_VALUE_CHARACTERS = 100;
 
@@ -31,6 +33,8 @@ export interface Catalogue {
   /** The paths of documents, and the ids of those without a path. */
   readonly paths: readonly string[];
   readonly fields: readonly Field[];
+  /** The ordinals of passages at equal distances. */
+  readonly sample: readonly number[];
 }
 
 /** Reads the fields of all passages once. */
@@ -38,7 +42,9 @@ export async function readCatalogue(generation: IndexGeneration): Promise<Catalo
   const documents = new Map<string, number[]>();
   const paths = new Set<string>();
   const counts = new Map<string, FieldCount>();
+  const sample = new Sample();
   await generation.visitFields((ordinal, fields) => {
+    sample.add(ordinal);
     const { document, metadata = {} } = fields;
     const path = pathOf(fields);
     if (path !== undefined) paths.add(path);
@@ -56,12 +62,26 @@ export async function readCatalogue(generation: IndexGeneration): Promise<Catalo
     else documents.set(name, [ordinal]);
   }
   const fields = [...counts].map(([name, count]) => count.describe(name));
-  return { documents, paths: [...paths], fields };
+  return { documents, paths: [...paths], fields, sample: sample.ordinals };
 }
 
 /** The path of the file of a passage, or the id of its document. */
 const pathOf = ({ document, metadata }: PassageFields): string | undefined =>
   typeof metadata?._source === "string" ? metadata._source : document;
+
+/** Every n-th of a number of ordinals that is not known before: n doubles when there are many. */
+class Sample {
+  ordinals: number[] = [];
+  #distance = 1;
+  #seen = 0;
+
+  add(ordinal: number): void {
+    if (this.#seen++ % this.#distance === 0) this.ordinals.push(ordinal);
+    if (this.ordinals.length < 2 * SAMPLE) return;
+    this.ordinals = this.ordinals.filter((_, i) => i % 2 === 0);
+    this.#distance *= 2;
+  }
+}
 
 /** Counts the values of a field. */
 class FieldCount {

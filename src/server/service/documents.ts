@@ -22,6 +22,8 @@ export interface Found {
   readonly omitted: number;
 }
 
+/** Documents of a list. */
+const MAX_LISTED = 1_000;
 /** Names of omitted documents in a reply. */
 const MAX_OMITTED = 100;
 /** Passages of a document that are in memory to be sorted. */
@@ -49,6 +51,20 @@ export async function getDocument(
   const chosen = lines === undefined ? passages : withLines(passages, lines);
   const total = lines === undefined ? ordinals.length : undefined;
   return within(name, chosen, total, new Budget(maxBytes), generation.linkOf);
+}
+
+/** The first documents in the order of their names. */
+export function listDocuments({ documents, paths }: Catalogue): {
+  documents: { document: string; passages: number }[];
+  omitted: number;
+} {
+  const named = paths.filter((path) => path !== "").sort(compare);
+  return {
+    documents: named
+      .slice(0, MAX_LISTED)
+      .map((document) => ({ document, passages: documents.get(document)!.length })),
+    omitted: Math.max(0, named.length - MAX_LISTED),
+  };
 }
 
 /** A document or a passage of this name; its letters may be composed or not, as macOS writes. */

@@ -171,6 +171,17 @@ export const DOCUMENTS = z.object({
   omitted: z.array(z.string()).describe("Documents that did not fit; the first 100 of them."),
 });
 
+/** The documents of an index. */
+export const DOCUMENT_LIST = z.object({
+  documents: z.array(z.object({ document: DOCUMENT.shape.document, passages: z.int() })),
+  omitted: z.int().describe("Documents beyond the first 1,000."),
+});
+
+/** Questions to begin with. */
+export const QUESTIONS = z.object({
+  questions: z.array(z.string()).describe("At most three, which the passages answer."),
+});
+
 const value = z.union([z.string(), z.number(), z.boolean()]);
 
 /** What an index has. */

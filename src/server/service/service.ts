@@ -12,7 +12,7 @@ import { retrievalQuestionIds } from "../../text/tokens/prompts.ts";
 import { ApiError, ofRequest } from "./api-error.ts";
 import { type BatchContext, BatchQueue } from "./batch-queue.ts";
 import { type Catalogue, readCatalogue } from "./catalogue.ts";
-import { type Found, getDocument, getDocuments } from "./documents.ts";
+import { type Found, getDocument, getDocuments, listDocuments } from "./documents.ts";
 import type {
   AnswerRequest,
   ExplainRequest,
@@ -22,6 +22,7 @@ import type {
   RetrieveRequest,
 } from "./requests.ts";
 import { fieldToJson, type Status } from "./results.ts";
+import { answeredQuestions, candidateQuestions } from "./suggested-questions.ts";
 
 /** Questions of one batch. More would make the first of them wait long for its answer. */
 const QUESTIONS_PER_BATCH = 16;
@@ -56,6 +57,7 @@ export class Service implements AsyncDisposable {
   readonly collection: CollectionInfo;
   /** Of a generation, and not of its number: an index that replaces another begins with 1 again. */
   #known: { readonly of: IndexGeneration; readonly catalogue: Promise<Catalogue> } | undefined;
+  #suggested: { readonly of: Catalogue; readonly questions: readonly string[] } | undefined;
   /** The last change of the index: one runs at a time. */
   #change: Promise<unknown> = Promise.resolve();
   /** Changes that run or wait, and how many may. */
@@ -213,6 +215,27 @@ export class Service implements AsyncDisposable {
     return this.#whenItsTurn(signal, async (generation, signal) =>
       getDocuments(generation, await this.#catalogue(generation, signal), request, signal),
     );
+  }
+
+  /** The names of the documents. */
+  documents({ signal }: Call): Promise<ReturnType<typeof listDocuments>> {
+    return this.#whenItsTurn(signal, async (generation, signal) =>
+      listDocuments(await this.#catalogue(generation, signal)),
+    );
+  }
+
+  /** Questions that the passages answer, tried once for each generation. */
+  questions({ signal }: Call): Promise<readonly string[]> {
+    return this.#whenItsTurn(signal, async (generation, signal) => {
+      const catalogue = await this.#catalogue(generation, signal);
+      if (this.#suggested?.of !== catalogue) {
+        const candidates = candidateQuestions(await generation.passages(catalogue.sample));
+        const asked = candidates.map(({ question }) => question);
+        const replies = await collect(this.#model.answer(asked, this.#index, { signal }));
+        this.#suggested = { of: catalogue, questions: answeredQuestions(candidates, replies) };
+      }
+      return this.#suggested.questions;
+    });
   }
 
   /** What the index has. */

@@ -128,6 +128,9 @@ testPage("asking shows the answer, its evidence and the tokens that match", () =
     assert.ok((await page.locator("#passages > li:visible").count()) > 5);
     const width = await page.evaluate("document.documentElement.scrollWidth");
     assert.is(width, PHONE.width);
+    await page.emulateMedia({ media: "print" });
+    assert.is(await page.locator("button:visible").count(), 0);
+    assert.is(await page.isVisible("#block"), true);
   }),
 );
 
@@ -343,7 +346,10 @@ testPage("a document opens at the passage, and Back returns without asking again
       if (request.method() === "POST") asked.push(new URL(request.url()).pathname);
     });
     await open(page, { q: "Who designed the first gearbox?", where: 'kind = "manual"' });
-    await page.locator('li[data-id="manual.md#2"]').getByText("Read in the document").click();
+    const link = page.locator('li[data-id="manual.md#2"]').getByText("Read in the document");
+    const address = "?document=manual.md&passage=manual.md%232";
+    assert.is(await link.getAttribute("href"), address); // for another tab, too
+    await link.click();
     await page.waitForSelector("#chosen");
     assert.equal(
       await texts(page, "#document h3"),
@@ -357,10 +363,88 @@ testPage("a document opens at the passage, and Back returns without asking again
   }),
 );
 
+testPage("the block that answers is marked in its document", () =>
+  withPage(async (page) => {
+    await open(page, { q: "Who designed the first gearbox?", where: 'kind = "manual"' });
+    await page.locator("#origin").getByText("Read in the document").click();
+    await page.waitForSelector("#chosen mark");
+    const marked = (await texts(page, "#chosen mark")).join("");
+    assert.ok(marked.endsWith("Ada Byron designed the first gearbox in 1832."), marked);
+    await page.reload();
+    await whenDone(page);
+    assert.is((await texts(page, "#chosen mark")).join(""), marked);
+  }),
+);
+
+testPage("one probability; and a place in the words of its kind, no lines of HTML", () =>
+  withPage(async (page) => {
+    const block = { title: "Guide", document: "guide.html", start: 0, end: 12, kind: "paragraph" };
+    const place = { document: "guide.html", place: "lines 126 to 134" };
+    const passages = [
+      { id: "1", title: "Guide > Reset", text: "Press reset.", score: 0.8, ...place },
+      {
+        ...{ id: "2", title: "Notes > Keys", text: "Two keys.", score: 0.7, document: "notes.md" },
+        ...{ place: "lines 3 to 4", metadata: { _headings: ["Keys"] } },
+      },
+      { id: "3", title: "Prices", text: "Tea 2", score: 0.6, place: "sheet Tea, row 2" },
+      { id: "4", title: "code.ts", text: "let a;", score: 0.5, place: "lines 7 to 9" },
+    ];
+    const evidence = [{ ...block, id: "1", text: "Press reset.", score: 0.9 }];
+    const reply = { answer: "", abstained: true, confidence: 0, evidence, passages };
+    const body = `event: reply\ndata: ${JSON.stringify(reply)}\n\n`;
+    await page.route("**/v1/answer", (route) =>
+      route.fulfill({ body, contentType: "text/event-stream" }),
+    );
+    await open(page, { q: "How do I reset it?" });
+    const shown = (await page.textContent("main"))!;
+    assert.equal(shown.match(/\d+\s% likely/g)?.length, 1);
+    assert.ok(!shown.includes("126") && !shown.includes("lines 3"), shown);
+    assert.ok(shown.includes("sheet Tea, row 2") && shown.includes("lines 7 to 9"), shown);
+    await page.unrouteAll();
+  }),
+);
+
+testPage("the first screen has the documents, and questions that they answer", () =>
+  withPage(async (page) => {
+    await whenDone(page);
+    assert.equal(await texts(page, "#documents a"), ["manual.md", "report.pdf"]);
+    const questions = await texts(page, "#questions a");
+    assert.ok(questions.includes("When was the dam of Aswan completed?"), questions.join());
+    assert.ok(questions.length <= 3);
+    await page.getByText("When was the dam of Aswan completed?").click();
+    await page.locator("#answer", { hasText: /^1970$/ }).waitFor();
+    assert.is(await page.isVisible("#start"), false);
+    await page.goBack();
+    await page.waitForSelector("#documents a:visible");
+    await page.getByText("manual.md", { exact: true }).click();
+    await page.waitForSelector("#document-passages li");
+    assert.is(await page.textContent("#document-title"), "manual.md");
+  }),
+);
+
+testPage("many documents: the first ones, a field to find others, and all on request", () =>
+  withPage(async (page) => {
+    const documents = Array.from({ length: 40 }, (_, i) => ({ document: `${i}.md`, passages: 1 }));
+    await page.route("**/v1/documents", (route) =>
+      route.fulfill({ json: { documents, omitted: 7 } }),
+    );
+    await page.reload();
+    await page.waitForSelector("#documents a");
+    assert.is(await page.locator("#documents a").count(), 12);
+    await page.fill("#name", "39");
+    assert.equal(await texts(page, "#documents a"), ["39.md"]);
+    await page.fill("#name", "");
+    await page.getByRole("button", { name: "28 more documents" }).click();
+    assert.is(await page.locator("#documents a").count(), 40);
+    assert.match((await texts(page, "#omitted"))[0]!, /^7 further documents not listed/);
+    await page.unrouteAll();
+  }),
+);
+
 testPage("a link opens a PDF at its page", () =>
   withPage(async (page) => {
     await open(page, { q: "When was the dam of Aswan completed?" });
-    const link = page.locator("#origin a");
+    const link = page.locator("#origin a").first();
     assert.is(await link.getAttribute("href"), "https://example.org/report.pdf#page=3");
     assert.is(await link.textContent(), "Report");
     assert.ok((await texts(page, "#origin"))[0]!.includes("page 3"));
@@ -452,11 +536,17 @@ async function findings(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-testPage("axe has no findings, in light and in dark, on a phone and on a screen", () =>
+testPage("axe has no findings, in light and in dark, at three widths", () =>
   withPage(async (page) => {
-    for (const colorScheme of ["light", "dark"] as const) {
+    for (const [colorScheme, width] of [
+      ["light", PHONE.width],
+      ["light", 768],
+      ["dark", 1280],
+    ] as const) {
       await page.emulateMedia({ colorScheme });
-      await page.setViewportSize(colorScheme === "dark" ? { width: 1280, height: 800 } : PHONE);
+      await page.setViewportSize({ width, height: 800 });
+      await open(page, {});
+      assert.equal(await findings(page), []);
       await open(page, { q: "Who designed the first gearbox?", where: 'kind = "manual"' });
       await page.click("#filter summary");
       assert.equal(await findings(page), []);

@@ -1,13 +1,16 @@
 /**
- * The page: asks, shows the answer with its source, then the passages. The address has the question
- * and the filter (`?q=…&where=…`), or a document and a passage of it (`?document=…&passage=…`).
+ * The page: what the index has, then the answer to a question with its source and the passages. The
+ * address has the question and the filter (`?q=…&where=…`), or a document and a part of a passage
+ * of it (`?document=…&passage=…&at=12-80`).
  */
 
 import { answer, apiKey, json, KeyError } from "./api.js";
 import { byId } from "./dom.js";
 import { showFields, showWhere, startFilter } from "./filter.js";
+import { showStart } from "./start.js";
 import {
   clear,
+  plural,
   showDocument,
   showLine,
   showPassages,
@@ -34,11 +37,13 @@ byId("form").addEventListener("submit", (event) => {
   event.preventDefault();
   ask();
 });
-byId("home").addEventListener("click", (event) => {
-  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+// Links of the page itself: an address, which the browser can open in another tab, too.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href^='?'], #home");
+  if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  go({});
-  question.focus();
+  goTo(new URL(link.href).search);
+  if (link.id === "home") question.focus();
 });
 byId("cancel").addEventListener("click", () => running?.abort());
 addEventListener("popstate", () => showAddress());
@@ -63,6 +68,7 @@ async function showStatus() {
     hasStatus = true;
     byId("home").textContent = title;
     byId("status").textContent = counted(status);
+    byId("description").textContent = status.description ?? "";
     showFields(status.fields);
     showTitle();
   } catch (error) {
@@ -74,8 +80,6 @@ async function showStatus() {
 const counted = ({ documents, passages }) =>
   (documents > 0 ? `${plural(documents, "document")}, ` : "") + plural(passages, "passage");
 
-const plural = (count, name) => `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
-
 /** Asks anew, also what was asked before. */
 function ask() {
   apiKey.store(byId("key").value);
@@ -86,8 +90,9 @@ function ask() {
   go(values);
 }
 
-function go(values) {
-  const query = queryOf(values);
+const go = (values) => goTo(queryOf(values));
+
+function goTo(query) {
   if (query !== location.search) history.pushState(null, "", query || location.pathname);
   showAddress();
 }
@@ -108,8 +113,20 @@ async function showAddress() {
   }
   showTitle();
   clear();
-  if (path !== null) await run((signal) => openDocument(path, parameters.get("passage"), signal));
+  if (path !== null) await run((signal) => openDocument(path, parameters, signal));
   else if (question.value !== "") await run((signal) => showAnswer(signal));
+  else await start();
+}
+
+/** The first screen, until something is asked. */
+async function start() {
+  const abort = new AbortController();
+  running = abort;
+  document.body.dataset.state = "working";
+  await showStart(abort.signal);
+  if (running !== abort) return;
+  running = undefined;
+  document.body.dataset.state = "done";
 }
 
 function showTitle() {
@@ -145,7 +162,7 @@ async function showAnswer(signal) {
   const known = shown.get(address);
   if (known) {
     showReply(known.reply, where);
-    showPassages(asked, known, openOf);
+    showPassages(asked, known);
     return;
   }
   showLine("Reading…");
@@ -154,22 +171,19 @@ async function showAnswer(signal) {
   if (signal.aborted) return;
   const { passages } = reply;
   showReply(reply, where);
-  showPassages(asked, { reply }, openOf);
+  showPassages(asked, { reply });
   if (passages.length === 0) return;
   const body = { question: asked, passages: passages.map(({ id }) => id) };
   const explained = await json("v1/explain", body, signal).catch(() => undefined);
   if (signal.aborted || !explained) return; // then without marks
   const all = { reply, explanations: explained.results };
   shown.set(address, all);
-  showPassages(asked, all, openOf);
+  showPassages(asked, all);
 }
 
-const openOf = ({ id, document: name, metadata }) =>
-  go({ document: metadata?._source ?? name, passage: id });
-
-async function openDocument(path, passage, signal) {
+async function openDocument(path, parameters, signal) {
   const document = await json("v1/get", { path, maxBytes: DOCUMENT_BYTES }, signal);
-  if (!signal.aborted) showDocument(document, passage);
+  if (!signal.aborted) showDocument(document, parameters.get("passage"), parameters.get("at"));
 }
 
 function showFailure(error, isCancelled) {

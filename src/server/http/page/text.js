@@ -20,24 +20,66 @@ const CODE = new RegExp(
 /** A statement that ends with a semicolon has one of these too. */
 const PUNCTUATION = /[=()[\]{}"'<>]/;
 const LIST_ITEM = /^\s*(?:[-•*]|\d+[.)]) \S/;
+/** What begins an item. */
+const MARKER = /^(\s*)(?:[-–•*]|(\d+)[.)])\s+(?=\S)/;
+/** The letters of `_blocks` (src/text/block-kinds.ts) whose lines have a form; others are text. */
+const KINDS = { l: "list", t: "table", c: "code" };
 
-/** @param marks parts of the text: `{ start, end, class }` */
-export function textElements(text, marks) {
-  return blocksOf(text).map(({ kind, start, end, lines }) => {
+/**
+ * @param marks parts of the text: `{ start, end, class }`
+ * @param blocks what the text consists of, as `storedBlocks` returns it
+ */
+export function textElements(text, marks, blocks = blocksOf(text)) {
+  return blocks.map(({ kind, start, end, lines }) => {
     if (kind === "table") return tableOf(text, lines, marks);
     if (kind === "code")
       return codeOf(highlighted(text, marks, start, end), text.slice(start, end));
-    if (kind === "list")
-      return element(
-        "ul",
-        { class: "items" },
-        ...lines.map((line) =>
-          element("li", {}, ...highlighted(text, marks, line.start, line.end)),
-        ),
-      );
+    if (kind === "list") return listOf(text, lines, marks);
     const unwrapped = text.replace(WRAPPED, " "); // as long as before
     return element("p", {}, ...highlighted(unwrapped, marks, start, end));
   });
+}
+
+/**
+ * The blocks that a passage stores: `p120 l340` is a paragraph up to 120 and a list up to 340.
+ * Undefined if it stores none, so that its text shows them.
+ *
+ * @param text of the passage, or a part of it from `offset` on
+ */
+export function storedBlocks(text, metadata, offset = 0) {
+  const field = metadata?._blocks;
+  if (typeof field !== "string" || !/^(?:[a-z]\d+ ?)+$/.test(field)) return undefined;
+  const blocks = [];
+  let from = 0;
+  for (const entry of field.trim().split(" ")) {
+    const to = Math.min(Number(entry.slice(1)) - offset, text.length);
+    if (to <= from) continue;
+    const lines = [...paragraphsOf(text.slice(from, to), from)].flat();
+    const kind = KINDS[entry[0]] ?? "text";
+    if (lines.length > 0) blocks.push(blockOf(kind, lines));
+    from = to;
+  }
+  return blocks.length > 0 ? blocks : undefined;
+}
+
+/** A list, with a line that begins no item as a part of the item above it. */
+function listOf(text, lines, marks) {
+  const items = [];
+  for (const { start, end, text: line } of lines) {
+    const [marker, indent, number] = MARKER.exec(line) ?? [];
+    if (marker !== undefined || items.length === 0)
+      items.push({ start: start + (marker?.length ?? 0), end, number, nested: indent?.length > 1 });
+    else items.at(-1).end = end;
+  }
+  const name = items[0].number === undefined ? "ul" : "ol";
+  return element(
+    name,
+    { class: "items" },
+    ...items.map(({ start, end, number, nested }) => {
+      const attributes = { ...(number && { value: number }), ...(nested && { class: "nested" }) };
+      return element("li", attributes, ...highlighted(text, marks, start, end));
+    }),
+  );
 }
 
 /** Paragraphs, tables and code, divided by empty lines. Code may have empty lines inside. */
@@ -52,9 +94,9 @@ function blocksOf(text) {
   return blocks;
 }
 
-function* paragraphsOf(text) {
+function* paragraphsOf(text, from = 0) {
   let lines = [];
-  let start = 0;
+  let start = from;
   for (const line of [...text.split("\n"), ""]) {
     if (line.trim() !== "") lines.push({ start, end: start + line.length, text: line });
     else if (lines.length > 0) {

@@ -1,7 +1,7 @@
 /** Shows replies and documents. */
 
 import { byId, element } from "./dom.js";
-import { highlighted, matchesOf, textElements } from "./text.js";
+import { highlighted, matchesOf, storedBlocks, textElements } from "./text.js";
 
 /** Passages that are shown at once. */
 const SHOWN = 5;
@@ -9,6 +9,11 @@ const SHOWN = 5;
 const LONG = 700;
 /** Characters of a folded text before what it is shown for. */
 const BEFORE = 200;
+/** Documents whose lines nobody sees: headings say where something stands. */
+const MARKUP = /\.(?:html?|xhtml)$/i;
+
+export const plural = (count, name) =>
+  `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
 
 export function showProblem(message = "") {
   byId("problem").textContent = message;
@@ -35,7 +40,8 @@ export function clear() {
 }
 
 function showOnly(...sections) {
-  for (const id of ["result", "evidence", "document"]) byId(id).hidden = !sections.includes(id);
+  for (const id of ["start", "result", "evidence", "document"])
+    byId(id).hidden = !sections.includes(id);
 }
 
 /** @param where the filter of the question */
@@ -64,21 +70,34 @@ function showBlock(block, passages) {
   if (!block) return;
   const { text, span } = block;
   const marks = span ? [{ ...span, class: "answer" }] : [];
-  byId("block").replaceChildren(...textElements(text, marks));
   const passage = passages.find(({ id }) => id === block.id) ?? block;
-  byId("origin").replaceChildren(titleOf(passage), ...placesOf(passage));
+  // What announces the block can stand before it; then its text shows what it consists of.
+  const isPart = passage.text?.slice(block.start, block.end) === text;
+  const blocks = isPart ? storedBlocks(text, passage.metadata, block.start) : undefined;
+  byId("block").replaceChildren(...textElements(text, marks, blocks));
+  byId("origin").replaceChildren(
+    titleOf(passage),
+    ...placesOf(passage),
+    ...readLink(passage, block),
+  );
 }
 
-/**
- * @param asked the reply; and the tokens of its passages that match, once they are known
- * @param onOpen receives a passage whose document is to be shown
- */
-export function showPassages(question, { reply, explanations = [] }, onOpen) {
-  const { source, passages } = reply;
+/** A link to the document of a passage, at a part of its text. */
+function readLink({ id, document: name, metadata }, { start, end } = {}) {
+  if (name === undefined) return [];
+  const at = start === undefined ? {} : { at: `${start}-${end}` };
+  const query = new URLSearchParams({ document: metadata?._source ?? name, passage: id, ...at });
+  return [element("a", { href: `?${query}` }, "Read in the document")];
+}
+
+/** @param asked the reply; and the tokens of its passages that match, once they are known */
+export function showPassages(question, { reply, explanations = [] }) {
+  const { source, passages, evidence } = reply;
   const items = passages.map((passage, i) => {
     const span = passage.id === source?.id ? passage.span : undefined;
     const { tokens = [] } = explanations[i] ?? {};
-    return passageItem(passage, { question, tokens, span, onOpen });
+    const block = evidence.find(({ id }) => id === passage.id);
+    return passageItem(passage, { question, tokens, span, block });
   });
   byId("evidence").hidden = items.length === 0;
   for (const item of items.slice(SHOWN)) item.hidden = true;
@@ -98,32 +117,26 @@ export function showPassages(question, { reply, explanations = [] }, onOpen) {
   byId("evidence").append(more);
 }
 
-/** @param span of the answer, if it stands in this passage */
-function passageItem(passage, { question, tokens, span, onOpen }) {
-  const { title, text, score, document: name } = passage;
+/** @param span of the answer, and the block that answers, if they stand in this passage */
+function passageItem(passage, { question, tokens, span, block }) {
+  const { title, text, metadata } = passage;
   const answer = span ? [{ ...span, class: "answer" }] : [];
   const marks = [...matchesOf(tokens, "text", question, text), ...answer];
   const inTitle = title ? matchesOf(tokens, "title", question, title) : [];
-  const facts = element("p", { class: "facts" }, ...placesOf(passage, scoreText(score)));
-  const item = element(
+  return element(
     "li",
     { "data-id": passage.id },
     element("h3", { tabindex: "-1" }, titleOf(passage, inTitle)),
-    facts,
-    ...foldable(text, marks, span?.start ?? marks[0]?.start ?? 0),
-    ...metadataList(passage.metadata),
+    element("p", { class: "facts" }, ...placesOf(passage), ...readLink(passage, block)),
+    ...foldable(passage, marks, span?.start ?? block?.start ?? marks[0]?.start ?? 0),
+    ...metadataList(metadata),
   );
-  if (name !== undefined && onOpen) {
-    const open = element("button", { class: "quiet", type: "button" }, "Read in the document");
-    open.addEventListener("click", () => onOpen(passage));
-    facts.append(open);
-  }
-  return item;
 }
 
 /** A text, folded around a place if it is long. */
-function foldable(text, marks, place) {
-  const whole = element("div", { class: "text" }, ...textElements(text, marks));
+function foldable({ text, metadata }, marks, place) {
+  const blocks = storedBlocks(text, metadata);
+  const whole = element("div", { class: "text" }, ...textElements(text, marks, blocks));
   if (text.length <= LONG) return [whole];
   const start = lineStart(text, place > LONG - BEFORE ? place - BEFORE : 0);
   const end = wordEnd(text, start + LONG);
@@ -132,7 +145,9 @@ function foldable(text, marks, place) {
     start: mark.start - start,
     end: mark.end - start,
   }));
-  const part = element("div", { class: "text" }, ...textElements(text.slice(start, end), moved));
+  const excerpt = text.slice(start, end);
+  const inside = storedBlocks(excerpt, metadata, start);
+  const part = element("div", { class: "text" }, ...textElements(excerpt, moved, inside));
   // An excerpt of white space has no elements.
   if (start > 0) (part.firstChild ?? part).prepend("… ");
   if (end < text.length) (part.lastChild ?? part).append(" …");
@@ -166,16 +181,21 @@ function titleOf({ id, title, document: name, link }, marks = []) {
   return element("a", { href: link, target: "_blank", rel: "noopener" }, ...shown);
 }
 
-/** The document and the place in words, and further facts. */
-function placesOf({ id, title, document: name, metadata, place }, ...more) {
+/** The document and the place in words. */
+function placesOf(passage) {
+  const { id, title, document: name, metadata } = passage;
   const path = metadata?._source ?? name ?? (title ? id : undefined);
-  const facts = [path === title ? undefined : path, place, ...more];
+  const facts = [path === title ? undefined : path, placeOf(passage)];
   return facts.filter((fact) => fact !== undefined).map((fact) => element("span", {}, fact));
 }
 
-/** A probability, or a score of a model without calibration. */
-const scoreText = (score) =>
-  score >= 0 && score <= 1 ? `${percent(score)} likely to answer` : `score ${score.toFixed(2)}`;
+/** A page, a row, a line of a text. Below headings, the title says where something stands. */
+function placeOf({ document: name, metadata, place }) {
+  const isOfLines = place?.startsWith("line");
+  const hasHeading = metadata?._headings?.length > 0;
+  const isMarkup = MARKUP.test(metadata?._source ?? name ?? "");
+  return isOfLines && (hasHeading || isMarkup) ? undefined : place;
+}
 
 /** The fields that the document gave; those of reatt are shown as its place. */
 function metadataList(metadata = {}) {
@@ -187,8 +207,13 @@ function metadataList(metadata = {}) {
   return items.length > 0 ? [element("ul", { class: "metadata" }, ...items)] : [];
 }
 
-/** Shows the passages of a document in their order. @param chosen the id of one of them */
-export function showDocument({ document: path, link, passages, omitted }, chosen) {
+/**
+ * Shows the passages of a document in their order.
+ *
+ * @param chosen the id of one of them
+ * @param at the part of its text that is marked, `start-end`
+ */
+export function showDocument({ document: path, link, passages, omitted }, chosen, at) {
   showOnly("document");
   byId("document-title").textContent = path;
   const original =
@@ -202,20 +227,26 @@ export function showDocument({ document: path, link, passages, omitted }, chosen
     ...(original ? [original] : []),
     ...rest,
   );
+  const [, start, end] = /^(\d+)-(\d+)$/.exec(at ?? "") ?? [];
   let heading = "";
   const items = passages.map((passage) => {
-    const isChosen = passage.id === chosen;
+    const { id, title, text, metadata } = passage;
+    const isChosen = id === chosen;
     const item = element("li", isChosen ? { id: "chosen", "aria-current": "true" } : {});
-    const isNew = passage.title !== heading;
-    heading = passage.title;
-    if (isNew && heading !== "") item.append(element("h3", {}, heading));
-    if (passage.place) item.append(element("p", { class: "facts" }, passage.place));
-    item.append(element("div", { class: "text" }, ...textElements(passage.text, [])));
+    if (title !== heading && title !== "") item.append(element("h3", {}, title));
+    heading = title;
+    const place = placeOf({ document: path, ...passage });
+    if (place) item.append(element("p", { class: "facts" }, place));
+    const isMarked = isChosen && start !== undefined;
+    const marks = isMarked ? [{ start: Number(start), end: Number(end), class: "match" }] : [];
+    const blocks = storedBlocks(text, metadata);
+    item.append(element("div", { class: "text" }, ...textElements(text, marks, blocks)));
     return item;
   });
   byId("document-passages").replaceChildren(...items);
   byId("document-title").focus({ preventScroll: true });
-  byId("chosen")?.scrollIntoView({ block: "center" });
+  const shown = byId("chosen")?.querySelector("mark") ?? byId("chosen");
+  shown?.scrollIntoView({ block: "center" });
 }
 
 const percent = (share) => `${(share * 100).toFixed(0)}\u00a0%`;

@@ -217,7 +217,7 @@ test("a source of one's own is planned beside the others", async () => {
 });
 
 test("the source of the guide is that of defineSource, which is run", () => {
-  const guide = readFileSync("docs/ADAPTATION-REFERENCE.md", "utf8");
+  const guide = readFileSync("docs/ADAPTATION.md", "utf8");
   const [source] = /const openings = defineSource\([\s\S]*?\n\}\);\n/.exec(guide)!;
   const documented = readFileSync("src/training/examples/sources/source.ts", "utf8");
   assert.ok(documented.replaceAll(/^ \* ?/gm, "").includes(source));

@@ -13,8 +13,10 @@ import { storeConformance } from "../conformance.ts";
 import { importedInto, importing, type StoreServer, storeUse } from "../use.ts";
 
 const opened = await openPostgresServer();
-if (typeof opened === "string") test.skip(`PostgreSQL: ${opened}`);
-else postgresTests(opened);
+if (typeof opened === "string") {
+  console.log(`skipped: PostgreSQL: ${opened}`);
+  test.skip("PostgreSQL");
+} else postgresTests(opened);
 
 function postgresTests(server: PostgresServer): void {
   test.after(async () => {

@@ -18,8 +18,10 @@ import { storeConformance } from "../conformance.ts";
 import { importedInto, importing, type StoreServer, storeUse } from "../use.ts";
 
 const opened = await openWeaviateServers(1);
-if (typeof opened === "string") test.skip(`Weaviate: ${opened}`);
-else weaviateTests(opened);
+if (typeof opened === "string") {
+  console.log(`skipped: Weaviate: ${opened}`);
+  test.skip("Weaviate");
+} else weaviateTests(opened);
 
 function weaviateTests(servers: WeaviateServers): void {
   process.env.WEAVIATE_API_KEY = API_KEY;
