@@ -10,7 +10,7 @@ import { replaceFile } from "../io/replace-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { checkEmptyFolder } from "../io/unfinished-folder.ts";
 import { contradiction, type ModelConfig, ModelSchema } from "./config.ts";
-import { fromT5File, IGNORED_KEYS, sourceOf, T5File, toT5File } from "./t5-form.ts";
+import { FLOAT_KEYS, fromT5File, IGNORED_KEYS, sourceOf, T5File, toT5File } from "./t5-form.ts";
 
 export const CONFIG_FILE = "config.json";
 const MAX_BYTES = 1_000_000; // the largest of T5 has 3 kB
@@ -129,8 +129,21 @@ export async function writeConfig(
 ): Promise<void> {
   const t5 = toT5File(config);
   const keys = t5 ? await t5Keys(t5, original) : { model_type: "reatt", ...config };
-  const text = JSON.stringify(keys, null, 2);
-  await replaceFile(join(folder, CONFIG_FILE), (handle) => handle.writeFile(`${text}\n`));
+  const text = `${withFloats(keys)}\n`;
+  await replaceFile(join(folder, CONFIG_FILE), (handle) => handle.writeFile(text));
+}
+
+/** JSON in which the numbers of {@link FLOAT_KEYS} have a point: transformers 5 refuses 1 as 1.0. */
+function withFloats(keys: Keys): string {
+  const isWhole = (key: string, value: unknown): boolean =>
+    FLOAT_KEYS.has(key) && Number.isSafeInteger(value);
+  const mark = "\u0000";
+  const text = JSON.stringify(
+    keys,
+    (key, value) => (isWhole(key, value) ? `${mark}${value}.0` : value),
+    2,
+  );
+  return text.replace(/"\\u0000(-?\d+\.0)"/g, "$1");
 }
 
 /** The keys of a T5, and those of its original that are no keys of the configuration. */

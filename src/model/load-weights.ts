@@ -145,8 +145,16 @@ function checkMissing(
   if (missing.length === 0) return;
   const others =
     missing.length === 1 ? "" : ` and ${missing.length - 1} other tensors of config.json`;
-  throw misfit(path, `${missing[0]}${others}`, "none of that name");
+  throw misfit(path, `${missing[0]}${others}`, "none of that name", remedyOf(missing[0]!));
 }
+
+/** transformers 5 ties the output embedding of a T5 v1.1 that it makes, and does not store it. */
+const remedyOf = (missing: string): string | undefined =>
+  missing === OUTPUT_EMBEDDING
+    ? `add ${OUTPUT_EMBEDDING} as a copy of shared.weight if transformers tied the two; ` +
+      "otherwise use the weights and the config.json of one model"
+    : undefined;
+
 function checkExtras(
   { path, tensors }: WeightFile,
   names: ReadonlyMap<string, readonly string[]>,
@@ -174,6 +182,8 @@ function checkExtras(
 /** A layer of a stack of T5. */
 const BLOCK = /^(encoder|decoder)\.block\.(\d+)\./;
 
+const OUTPUT_EMBEDDING = "lm_head.weight";
+
 /** Checks that the copies of a tensor that is stored several times are equal. */
 async function checkCopies(checkpoint: WeightFile, names: readonly string[]): Promise<void> {
   const [first, ...copies] = names as [string, ...string[]];
@@ -185,7 +195,10 @@ async function checkCopies(checkpoint: WeightFile, names: readonly string[]): Pr
     const values = await checkpoint.read(first);
     if (bytesOf(values).equals(bytesOf(await checkpoint.read(copy)))) continue;
     const remedy =
-      "set tie_word_embeddings to false in config.json if they are meant to differ, as in T5 v1.1";
+      copy === OUTPUT_EMBEDDING
+        ? "set tie_word_embeddings to false in config.json, and scale_decoder_outputs if it is " +
+          "there, if they are meant to differ, as in T5 v1.1"
+        : "use the weights of one model: a T5 has one embedding for encoder and decoder";
     throw misfit(`${checkpoint.path}: ${copy}`, `a copy of ${first}`, "other values", remedy);
   }
 }

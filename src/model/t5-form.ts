@@ -95,6 +95,15 @@ export const IGNORED_KEYS: ReadonlySet<string> = new Set(
   ].flatMap((keys) => keys.split(" ")),
 );
 
+/** Keys whose values are floats in `T5Config`, or are numbers of our own. */
+export const FLOAT_KEYS: ReadonlySet<string> = new Set(
+  [
+    "layer_norm_epsilon dropout_rate classifier_dropout initializer_factor",
+    "temperature top_p typical_p repetition_penalty length_penalty diversity_penalty",
+    "distillation_tau retrieval_scale answer_relevance_weight",
+  ].flatMap((keys) => keys.split(" ")),
+);
+
 type Names = Readonly<Record<string, string>>;
 
 /** Keys of the file and of the configuration that mean the same. */

@@ -25,6 +25,7 @@ export { type DistillationSettings, distillation } from "./objectives/distillati
 export { type GivenScoresSettings, givenScores } from "./objectives/given-scores.ts";
 export type { ObjectiveName } from "./objectives/index.ts";
 export { type LabelSettings, labels } from "./objectives/labels.ts";
+export { type LikelihoodSettings, likelihood } from "./objectives/likelihood.ts";
 export { marginal } from "./objectives/marginal.ts";
 export type { Negatives } from "./objectives/negatives.ts";
 export {

@@ -10,7 +10,7 @@ import { loadTokenizer } from "../text/tokens/tokenizer.ts";
 import type { StepLosses } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import { checkBatch, folderOf, type TrainingBatch, tokenExamples } from "./engine/text-batch.ts";
-import { isRead } from "./objectives/forward.ts";
+import { readsAsTrained } from "./objectives/forward.ts";
 import { checkObjectives, needsOf, type Objective } from "./objectives/objective.ts";
 import { PARTS, trainedParameters } from "./options/trained.ts";
 import { saveModel, startingParameters } from "./run/parameters.ts";
@@ -125,7 +125,7 @@ export async function openTrainer(
   checkPositions(config, maxPassageTokens);
   const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
   const parameters = await startingParameters({ model: folder, config, seed, tau });
-  const named = isRead(needsOf(objectives)) ? "distillation" : "retrieval";
+  const named = readsAsTrained(needsOf(objectives)) ? "distillation" : "retrieval";
   const trained = trainedParameters(config, { part, layers, objective: named, tau });
   const { dropout = config.dropoutRate } = options;
   const run = { trained, tau, dropout, weightDecay, clipNorm };

@@ -297,6 +297,36 @@ testWithShared("a written file is read back", async () => {
   );
 });
 
+test("floats stay floats: transformers 5 refuses 1 in place of 1.0", async () => {
+  const original = join(folder, "floats");
+  mkdirSync(original);
+  const text = `{
+    "model_type": "t5", "vocab_size": 100, "d_model": 16, "d_kv": 8, "num_heads": 2, "d_ff": 32,
+    "num_layers": 2, "initializer_factor": 1.0, "dropout_rate": 0.0, "layer_norm_epsilon": 1e-06,
+    "classifier_dropout": 0.0, "retrieval_scale": 20.0,
+    "task_specific_params": { "summarization": { "length_penalty": 2.0, "num_beams": 4 } }
+  }`;
+  writeFileSync(join(original, "config.json"), text);
+  await writeConfig(folder, await readConfig(original), original);
+  const written = readFileSync(file, "utf8");
+  const floats = [
+    ["initializer_factor", "1.0"],
+    ["dropout_rate", "0.0"],
+    ["layer_norm_epsilon", "0.000001"],
+    ["classifier_dropout", "0.0"],
+    ["retrieval_scale", "20.0"],
+    ["length_penalty", "2.0"],
+  ];
+  for (const [key, number] of floats) assert.match(written, new RegExp(`"${key}": ${number}[,\n]`));
+  for (const [key, number] of [
+    ["num_layers", "2"],
+    ["num_beams", "4"],
+    ["pad_token_id", "0"],
+  ])
+    assert.match(written, new RegExp(`"${key}": ${number}[,\n]`));
+  assert.equal(await readConfig(folder), await readConfig(original));
+});
+
 test("other keys are copied, except the data type", async () => {
   const original = join(folder, "original");
   mkdirSync(original);

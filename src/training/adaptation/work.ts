@@ -8,6 +8,7 @@ import { parameterShapes } from "../../model/parameter-names.ts";
 import type { Stack } from "../../model/stack.ts";
 import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
 import { heldLayers } from "../objectives/held-layers.ts";
+import { trainsReading } from "../objectives/index.ts";
 import type { Run } from "../run/run.ts";
 
 /** Mean numbers of tokens. */
@@ -54,6 +55,9 @@ export function stepWork(
   const retrieval = update + texts(layers.slice(0, held)) + passes * texts(layers.slice(held));
   if (!reads) return retrieval;
   const joint = pairs * textWork(layersOf(config.joint), pair);
+  if (!trainsReading(objective.objective))
+    // a teacher reads each candidate alone, once
+    return retrieval + joint + pairs * decoderWork(config, pair, answer);
   const decoded = questions * decoderWork(config, candidatesPerQuestion * pair, answer);
   return retrieval + passes * (joint + decoded);
 }

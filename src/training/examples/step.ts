@@ -78,6 +78,7 @@ export function examplesOfStep(
       passages: passages.map(idsOf),
       scores,
       positives,
+      isLabelled: example.relevant.length > 0,
       notNegatives: notNegatives.map(idsOf),
       phrases: hasPhrases ? phrasesOf(example, positives, placesOf) : undefined,
     };

@@ -39,7 +39,7 @@ export interface CandidateSettings {
   /** Whether one candidate is empty, for questions that need no passage (REALM, section 3.4). */
   readonly nullPassage: boolean;
   readonly maxPassageTokens: number;
-  /** Whether the answer is generated. */
+  /** Whether the answer is read: to learn it, or to teach retrieval. */
   readonly learnsReading: boolean;
   /** Whether retrieval is trained with passages that are known to be relevant. */
   readonly learnsRelevance: boolean;

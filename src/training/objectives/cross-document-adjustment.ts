@@ -16,6 +16,7 @@
 
 import { hiddenBias } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
+import type { RetrievalOutputs } from "./outputs.ts";
 
 /**
  * The log of the in-batch normaliser, `log Z`: -> [Q].
@@ -58,6 +59,22 @@ export function crossDocumentAdjustment<T>(
   // A share can underflow to 0. 0 log 0 is 0.
   const difference = ops.subtract(ops.log(ops.add(target, ops.scalar(1e-30))), logProbabilities);
   return { kl: ops.sum(ops.multiply(target, difference), [1]), logProbabilities };
+}
+
+/**
+ * The same from the scores of a batch.
+ *
+ * retrieval: logits [Q, U], ownLogits [Q, K]. bias: float32 [Q, U]. counted: float32 [Q, K].
+ */
+export function adjustmentTo<T>(
+  ops: Ops<T>,
+  target: T,
+  { logits, ownLogits }: Pick<RetrievalOutputs<T>, "logits" | "ownLogits">,
+  { bias, counted }: { bias: T; counted: T },
+): ReturnType<typeof crossDocumentAdjustment<T>> {
+  const own = candidateLogits(ops, { allLogits: ownLogits, candidateMask: counted });
+  const logNormaliser = inBatchLogNormaliser(ops, { logits, bias });
+  return crossDocumentAdjustment(ops, { ownLogits: own, target, logNormaliser });
 }
 
 /** `log sum_j exp(x_ij)`: [..., columns] -> [...]. */

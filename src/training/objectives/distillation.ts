@@ -7,11 +7,7 @@
  * retrieval distribution over the passages of the batch (cross-document-adjustment.ts).
  */
 
-import {
-  candidateLogits,
-  crossDocumentAdjustment,
-  inBatchLogNormaliser,
-} from "./cross-document-adjustment.ts";
+import { adjustmentTo } from "./cross-document-adjustment.ts";
 import { candidatesOf, countedPassages, type Negatives } from "./negatives.ts";
 import { defineObjective, type Objective } from "./objective.ts";
 import { hasAnswer, perQuestion, type TokenExample } from "./token-batch.ts";
@@ -63,15 +59,10 @@ export const distillation = ({
       trained: perQuestion(batch, (example) => Number(trains(example))),
     }),
     compute(ops, { retrieval, attention }, { bias, counted, trained, questions }) {
-      const ownLogits = candidateLogits(ops, {
-        allLogits: retrieval.ownLogits,
-        candidateMask: counted,
-      });
-      const logNormaliser = inBatchLogNormaliser(ops, { logits: retrieval.logits, bias });
       const column = ops.reshape(trained, [...ops.shape(trained), 1]);
       const target = ops.multiply(column, attention);
-      const adjustment = { ownLogits, target, logNormaliser };
-      const { kl, logProbabilities } = crossDocumentAdjustment(ops, adjustment);
+      const passages = { bias, counted };
+      const { kl, logProbabilities } = adjustmentTo(ops, target, retrieval, passages);
       const own = ops.sum(ops.multiply(ops.exp(logProbabilities), column), [0, 1]);
       return {
         kl: ops.divide(ops.sum(kl, [0]), questions),

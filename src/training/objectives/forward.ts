@@ -20,7 +20,7 @@ import {
 import { sharedStates } from "../../encoder/shared-layers.ts";
 import { vectorSize } from "../../model/config.ts";
 import { maskBias } from "../../model/layers/attention.ts";
-import type { LayerContext } from "../../model/layers/context.ts";
+import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { ModelParameters, TextParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import { type HeldLayers, statesFrom } from "./held-layers.ts";
@@ -49,11 +49,16 @@ export interface ForwardContext<T> {
   readonly passages: LayerContext<T>;
 }
 
+const TEACHER: OutputName = "teacherLogLikelihoods";
 const ALONE: readonly OutputName[] = ["candidateLogLikelihoods"];
 const TOGETHER: readonly OutputName[] = ["answerLogProbabilities", "attention", "passageAttention"];
 
 /** Whether outputs need the joint layers and the decoder. */
 export const isRead = (needs: ReadonlySet<OutputName>): boolean =>
+  needs.has(TEACHER) || readsAsTrained(needs);
+
+/** Whether outputs need them as they are in training: not only as a teacher. */
+export const readsAsTrained = (needs: ReadonlySet<OutputName>): boolean =>
   [...ALONE, ...TOGETHER].some((name) => needs.has(name));
 
 /**
@@ -75,7 +80,7 @@ export function modelOutputs<T>(
   const encoded = encode(contexts, model, input, isRead(needs), settings);
   const vectors = vectorsOf(contexts, model, encoded, input.passageMask, settings);
   const read = input as ReadInputs<T>;
-  const pairs = isRead(needs) ? encodePairs(context, model, read, encoded) : undefined;
+  const pairs = readsAsTrained(needs) ? encodePairs(context, model, read, encoded) : undefined;
   const together = TOGETHER.some((name) => needs.has(name))
     ? readTogether(context, model, read, pairs!)
     : undefined;
@@ -101,6 +106,13 @@ export function modelOutputs<T>(
       ops.stopGradient(targetAttention(context, together!.crossScores, pairs!.candidates)),
     passageAttention: () => passageAttention(ops, together!.attention, read),
     candidateLogLikelihoods: () => candidateLogLikelihoods(context, model, read, pairs!, alone!),
+    teacherLogLikelihoods() {
+      const teacher = inferenceContext(ops, context.config);
+      const encodedAlone = encodePairs(teacher, model, read, encoded);
+      const answers = readAlone(teacher, model, read, encodedAlone);
+      const values = candidateLogLikelihoods(teacher, model, read, encodedAlone, answers);
+      return ops.stopGradient(values);
+    },
   });
 }
 

@@ -4,28 +4,42 @@ import { copyAttention } from "./copy-attention.ts";
 import { distillation } from "./distillation.ts";
 import { givenScores } from "./given-scores.ts";
 import { labels } from "./labels.ts";
+import { likelihood } from "./likelihood.ts";
 import { marginal } from "./marginal.ts";
 import type { Objective } from "./objective.ts";
 import { answerPhrases } from "./phrases.ts";
 import { reading } from "./reading.ts";
-import { hasAnswer, hasPositives } from "./token-batch.ts";
+import { hasAnswer, hasPositives, type TokenExample } from "./token-batch.ts";
 
 /**
  * What a training step minimises:
  *
  * - `distillation`: reading, and the decoder's attention distilled into retrieval (ReAtt, Eq. 3)
  * - `supervised`: reading, and labels; questions without a label learn from the decoder
+ * - `likelihood`: labels, and the likelihood of the answer given each passage distilled into
+ *   retrieval (Atlas). The reader teaches and learns nothing
  * - `marginal`: one likelihood for retrieval and reading (REALM)
  * - `qa`: reading alone
  * - `retrieval`: labels and given scores. The upper layers and the decoder are not computed.
  */
-export const OBJECTIVES = ["distillation", "supervised", "marginal", "qa", "retrieval"] as const;
+export const OBJECTIVES = [
+  "distillation",
+  "supervised",
+  "likelihood",
+  "marginal",
+  "qa",
+  "retrieval",
+] as const;
 
 export type ObjectiveName = (typeof OBJECTIVES)[number];
 
+/** Whether an objective trains what only reading uses. The others train retrieval alone. */
+export const trainsReading = (name: ObjectiveName): boolean =>
+  name !== "retrieval" && name !== "likelihood";
+
 /** Weights and settings of the objectives of a name. */
 export interface ObjectiveSettings {
-  /** Weight of the retrieval loss of `distillation` and `supervised`. Default 8. */
+  /** Weight of the retrieval loss of `distillation`, `supervised` and `likelihood`. Default 8. */
   readonly alpha?: number | undefined;
   /** Weight of the copy-attention loss of objectives that read. Default 0. */
   readonly copyAttention?: number | undefined;
@@ -57,8 +71,13 @@ export function objectivesOf(
       const unread = labels({ ...negatives, weight: alpha, trains: (one) => !hasAnswer(one) });
       return [...read, distillation({ ...negatives, alpha }), unread, ...phrases];
     }
+    case "likelihood": {
+      const trains = (one: TokenExample): boolean => one.isLabelled === true || !hasAnswer(one);
+      const known = labels({ ...negatives, weight: alpha, trains });
+      return [likelihood({ ...negatives, alpha }), known, ...phrases];
+    }
     case "supervised": {
-      const trains = (one: Parameters<typeof hasAnswer>[0]) => hasAnswer(one) && !hasPositives(one);
+      const trains = (one: TokenExample) => hasAnswer(one) && !hasPositives(one);
       const unlabelled = distillation({ ...negatives, alpha, trains });
       const known = labels({ ...negatives, weight: alpha });
       return [...read, known, unlabelled, ...phrases];

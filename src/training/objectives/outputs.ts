@@ -34,6 +34,8 @@ export interface ModelOutputs<T> {
   readonly passageAttention: T;
   /** [Q, K], log P(answer | question, candidate), each candidate read alone */
   readonly candidateLogLikelihoods: T;
+  /** [Q, K], the same by a reader without dropout. No gradient passes through it. */
+  readonly teacherLogLikelihoods: T;
 }
 
 export type OutputName = keyof ModelOutputs<unknown>;
@@ -56,6 +58,7 @@ export const KEPT = [
   "attention",
   "passageAttention",
   "candidateLogLikelihoods",
+  "teacherLogLikelihoods",
 ] as const satisfies readonly OutputName[];
 
 export type KeptName = (typeof KEPT)[number];
@@ -86,6 +89,7 @@ export function keptAxes(
     attention: ["Q", "K"],
     passageAttention: ["Q", "T", "K", "m"],
     candidateLogLikelihoods: ["Q", "K"],
+    teacherLogLikelihoods: ["Q", "K"],
   };
 }
 

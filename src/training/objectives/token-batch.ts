@@ -177,6 +177,8 @@ export interface TokenExample {
   readonly passages: readonly (readonly number[])[];
   /** The positives: indexes in `passages` of those that are known to be relevant. */
   readonly positives?: readonly number[] | undefined;
+  /** Whether the data names the positives. Otherwise they are those that contain an answer. */
+  readonly isLabelled?: boolean | undefined;
   /** For each candidate, the score that is given with the data, if any. */
   readonly scores?: readonly (number | undefined)[] | undefined;
   /** Where the answer stands in the positives. */

@@ -7,11 +7,16 @@ import type { RunRequest } from "./run-options.ts";
 import { defaultPart } from "./trained.ts";
 
 const READING: readonly ObjectiveName[] = ["distillation", "supervised", "marginal", "qa"];
-const CONTRAST: readonly ObjectiveName[] = ["distillation", "supervised", "retrieval"];
+const CONTRAST: readonly ObjectiveName[] = [
+  "distillation",
+  "supervised",
+  "likelihood",
+  "retrieval",
+];
 
 /** The objectives that an option has an effect with. */
 const OBJECTIVES: Readonly<Partial<Record<keyof RunRequest, readonly ObjectiveName[]>>> = {
-  alpha: ["distillation", "supervised"],
+  alpha: ["distillation", "supervised", "likelihood"],
   copyAttention: ["distillation", "supervised", "qa"],
   phraseLoss: CONTRAST,
   inBatchNegatives: CONTRAST,

@@ -14,7 +14,7 @@ import {
   withoutFlag,
 } from "../../options/option.ts";
 import type { Provider } from "../../tensor/session.ts";
-import type { ObjectiveName } from "../objectives/index.ts";
+import { OBJECTIVES } from "../objectives/index.ts";
 import { PARTS } from "./trained.ts";
 
 /** Headings in help, by who needs the options. */
@@ -67,14 +67,13 @@ export const SEED = option(integer(0).default(0), { help: "seed of all random nu
 /** What a step minimises. */
 export const OBJECTIVE_SETTINGS = {
   /** What a step minimises. Default `distillation`. */
-  objective: option(
-    choice("distillation", "supervised", "marginal", "qa", "retrieval").default(
-      "distillation" satisfies ObjectiveName,
-    ),
-    { help: "what a step minimises", group: TRAINING },
-  ),
+  objective: option(choice(...OBJECTIVES).default("distillation"), {
+    help: "what a step minimises",
+    group: TRAINING,
+  }),
   /**
-   * Weight of the retrieval loss, for `distillation` and `supervised`. Default 8, as in the paper.
+   * Weight of the retrieval loss, for `distillation`, `supervised` and `likelihood`. Default 8, as
+   * in the paper.
    */
   alpha: option(number({ from: 0 }).default(8), { help: "weight of retrieval", flag: false }),
   /**
@@ -88,8 +87,8 @@ export const OBJECTIVE_SETTINGS = {
   /**
    * Weight of the phrase loss: the model learns phrase queries, and keys that they find, where the
    * answer stands in the positives (DensePhrases, section 4). For the objectives `retrieval`,
-   * `distillation` and `supervised`. Default 0; without
-   * it, the trained model has no phrase queries.
+   * `likelihood`, `distillation` and `supervised`. Default 0; without it, the trained model has no
+   * phrase queries.
    */
   phraseLoss: option(number({ from: 0 }).default(0), {
     help: "weight of the phrase loss",
@@ -116,11 +115,12 @@ export const PART_SETTINGS = {
    * What is trained: everything; what retrieval alone uses; the joint layers; the query and key
    * projections of the retrieval head; all that only reading uses; or what questions are encoded
    * with. With `reader`, `joint` and `query`, an index of the model that training starts from
-   * remains valid. Default: `retrieval` with the objective `retrieval`, otherwise `all`.
+   * remains valid. Default: `retrieval` with the objectives `retrieval` and `likelihood`, otherwise
+   * `all`.
    */
   train: option(choice(...PARTS).optional(), {
     help: "what is trained",
-    defaultText: "retrieval with the objective retrieval, else all",
+    defaultText: "retrieval with the objectives retrieval and likelihood, else all",
     group: TRAINING,
   }),
   /**

@@ -23,7 +23,7 @@ import {
   TOKEN_WEIGHTS,
 } from "../../model/parameter-names.ts";
 import type { StackParameters } from "../../model/parameters.ts";
-import type { ObjectiveName } from "../objectives/index.ts";
+import { type ObjectiveName, trainsReading } from "../objectives/index.ts";
 import { HEAD_WEIGHTS, LOG_SCALE, type Trained } from "../objectives/trained-parameters.ts";
 
 export const PARTS = ["all", "retrieval", "joint", "head", "reader", "query"] as const;
@@ -64,7 +64,7 @@ export function trainedParameters(config: ModelConfig, choice: TrainedChoice): T
   // All heads are trained where all of them make the vectors.
   const { from, pooling } = config.retrievalAttention;
   const isOfAllHeads = from === "own" || pooling !== undefined || tau !== undefined;
-  if (isOfAllHeads || (part === "all" && objective !== "retrieval"))
+  if (isOfAllHeads || (part === "all" && trainsReading(objective)))
     return { names, rows: new Map() };
   const rows = part === "joint" || part === "reader" ? "others" : "retrieval";
   const projections = projectionsOf(config).filter((name) => names.has(name));
@@ -73,7 +73,7 @@ export function trainedParameters(config: ModelConfig, choice: TrainedChoice): T
 
 /** The default part of an objective. */
 export const defaultPart = (objective: ObjectiveName): Part =>
-  objective === "retrieval" ? "retrieval" : "all";
+  trainsReading(objective) ? "all" : "retrieval";
 
 /** @throws {InputError} if the objective does not train the part */
 function checkObjective(part: Part, objective: ObjectiveName): void {
@@ -81,7 +81,7 @@ function checkObjective(part: Part, objective: ObjectiveName): void {
   const isRetrieval = part !== "all" && !isReading;
   const got = `the objective ${objective}`;
   const remedy = "give another objective, or train another part";
-  if (isReading && objective === "retrieval")
+  if (isReading && !trainsReading(objective))
     throw new InputError({
       where: `train ${part}`,
       expected: "an objective that reads",
@@ -109,7 +109,7 @@ function namesOfPart(config: ModelConfig, choice: TrainedChoice): Set<string> {
   const all = [...parameterShapes(config).keys(), ...scalars];
   const vectors = retrievalNames(config);
   if (part === "all") {
-    if (objective === "retrieval") return new Set([...vectors, ...scalars, ...phrases]);
+    if (!trainsReading(objective)) return new Set([...vectors, ...scalars, ...phrases]);
     const own = objective === "qa" ? ownRetrieval(config) : new Set<string>();
     return new Set(all.filter((name) => !own.has(name)));
   }

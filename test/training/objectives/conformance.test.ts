@@ -19,6 +19,7 @@ import { distillation } from "../../../src/training/objectives/distillation.ts";
 import { givenScores } from "../../../src/training/objectives/given-scores.ts";
 import { OBJECTIVES, objectivesOf } from "../../../src/training/objectives/index.ts";
 import { labels } from "../../../src/training/objectives/labels.ts";
+import { likelihood } from "../../../src/training/objectives/likelihood.ts";
 import { marginal } from "../../../src/training/objectives/marginal.ts";
 import { type Objective, termsOf } from "../../../src/training/objectives/objective.ts";
 import { type ChunkInputs, chunkPass } from "../../../src/training/objectives/passes.ts";
@@ -49,6 +50,7 @@ const MADE: Readonly<Record<string, Objective>> = {
   distillation: distillation({ alpha: 2 }),
   labels: labels({ weight: 1.5 }),
   givenScores: givenScores({ temperature: 2 }),
+  likelihood: likelihood({ alpha: 2 }),
   marginal: marginal(),
   answerPhrases: answerPhrases({ weight: 0.7 }),
 };
@@ -85,6 +87,7 @@ const examples = drawn.map((example, i): TokenExample => {
     answer: i === 1 ? [] : i % 2 ? [...passages[1]!.slice(1, 3), 1] : example.answer,
     passages: passages.slice(0, count),
     positives,
+    isLabelled: i > 2,
     scores: i > 3 ? passages.map((_, k) => (k === 1 ? undefined : i - 2.5 * k)) : undefined,
     notNegatives: i === 3 ? [drawn[0]!.passages[1]!, shared] : [],
     phrases: i === 0 || i === 3 ? [{ candidate: 0, first: 0, last: 1 }] : [],
@@ -248,7 +251,7 @@ for (const engine of ENGINES)
   for (const [title, { model, ...setting }] of Object.entries(SETTINGS))
     test(`${engine}, ${title}: chunks give the gradients of the batch`, async () => {
       const changed = { phraseQueries: false, ...model };
-      for (const name of ["supervised", "marginal"] as const) {
+      for (const name of ["supervised", "likelihood", "marginal"] as const) {
         const objectives = objectivesOf(name, { ...ALL_SETTINGS, phraseLoss: 0 });
         const computed = await wholeAndChunked(engine, objectives, { ...setting, model: changed });
         sameInChunks(computed, name);

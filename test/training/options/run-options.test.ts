@@ -172,7 +172,10 @@ test("an option that has no effect beside the others is an error, unless it has 
       /^refreshSteps: expected refresh background, got refreshSteps 5 without it/,
     ],
     [{ ...FILES, scoreTemperature: 2 }, /^scoreTemperature: expected the objective retrieval/],
-    [{ ...FILES, alpha: 2, objective: "qa" }, /^alpha: expected the objective distillation or s/],
+    [
+      { ...FILES, alpha: 2, objective: "qa" },
+      /^alpha: expected the objective distillation, supervised or likelihood, got/,
+    ],
     [{ ...FILES, alpha: 2, objective: "marginal" }, /^alpha: expected the objective/],
     [{ ...FILES, alpha: 2, objective: "retrieval" }, /^alpha: expected the objective/],
     [
