@@ -1,5 +1,7 @@
 /** Copies a model with its weights in another precision. */
 
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { TensorToWrite } from "../checkpoints/write-safetensors.ts";
 import { writeWeights } from "../checkpoints/write-weights.ts";
 import type { DownloadProgress } from "../hub/download.ts";
@@ -80,6 +82,7 @@ export async function convertModel(
   const folder = await locateModel(model, { onProgress, signal });
   const config = await readConfig(folder);
   await using stored = await openStored(folder, config);
+  if (precision === "int8" && (await wasTrained(folder))) await warnOfRounding(stored, config);
   await beginFolder(out);
   const tensors = await tensorsOf(stored, config, precision, signal);
   const dtype = precision === "fp16" ? "F16" : "F32";
@@ -88,6 +91,21 @@ export async function convertModel(
   await writeConfig(out, config, folder);
   await endFolder(out);
   return bytes;
+}
+
+/** Whether reatt trained the model: its card says so. */
+const wasTrained = async (folder: string): Promise<boolean> =>
+  /^library_name: reatt$/mu.test(await readFile(join(folder, "README.md"), "utf8").catch(() => ""));
+
+/** A weight that began on a step and moved by less than half a step goes back to it. */
+async function warnOfRounding(stored: StoredWeights, config: ModelConfig): Promise<void> {
+  for (const name of parameterShapes(config).keys()) if (await stored.isInt8(name)) return;
+  process.emitWarning(
+    "rounding to the nearest step takes back most of a short training that began with an int8 " +
+      "model: train that model again, which writes int8 and rounds at random; or compare both with " +
+      "reatt benchmark",
+    "ReAttWarning",
+  );
 }
 
 /**

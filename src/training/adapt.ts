@@ -8,11 +8,17 @@ import { cardEntries } from "../options/records.ts";
 import { ReAtt } from "../reatt.ts";
 import type { CutText } from "../retrieval/index/format/manifest.ts";
 import { loadTokenizer } from "../text/tokens/tokenizer.ts";
-import { type Adaptation, availableExamples, resolveAdaptation } from "./adaptation/adaptation.ts";
+import {
+  type Adaptation,
+  availableExamples,
+  heldOutQuestions,
+  resolveAdaptation,
+} from "./adaptation/adaptation.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { readInputs, readPassages } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
 import {
+  calibrationSeconds,
   compressionSeconds,
   estimatePace,
   INDEX_PASSAGE_TOKENS,
@@ -111,7 +117,7 @@ export async function* adapt(
     bm25: !located.resume && !located.dryRun, // a new run searches its first candidates with it
   });
   const prepared = await prepare({ ...located, corpus: passages.file }, requested, corpus);
-  const { options, run, inputs, plan, sample, found, isBased, countTokens } = prepared;
+  const { options, run, inputs, plan, sample, calibration, found, isBased, countTokens } = prepared;
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 
@@ -126,6 +132,7 @@ export async function* adapt(
     indexed: corpus.size * sample.indexed,
     measured: (data.monitorSet?.passages.length ?? 0) * sample.trained,
     compression: compressionSeconds(run, corpus.size, sample),
+    calibration,
   });
   const training = yield* runTraining(run, data, corpus, budget);
   if (!training.finished) return { plan, training };
@@ -170,37 +177,42 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const sample = await sampleCorpus(decided, corpus, tokenizer);
   const product = await secondsOfProduct(decided.device.provider);
   const pace = estimatePace(decided, sample, samples, tokenizer, product);
+  const { minutes } = decided;
+  const calibration = calibrationSeconds(decided, heldOutQuestions(inputs, decided), pace);
   const timed =
-    decided.minutes === undefined
+    minutes === undefined
       ? undefined
-      : stepsInTime({ ...decided, minutes: decided.minutes }, corpus.size, pace, sample);
+      : stepsInTime({ ...decided, minutes }, corpus.size, pace, sample, calibration);
   // The first steps correct an estimate that is too low. They need examples, and steps to come.
   const planned = timed ? Math.max(MIN_STEPS, timed.steps) : decided.schedule.steps;
   const steps = given.steps ?? planned;
   const run = { ...decided, schedule: { ...decided.schedule, steps } };
   if (found) checkDecisions(run.out, found, decisionsOf(run));
-  const plan = planAdaptation(run, corpus.size, { inputs, samples, sample, pace, timed });
+  const estimates = { sample, pace, calibration, timed };
+  const plan = planAdaptation(run, corpus.size, { inputs, samples, ...estimates });
   const countTokens = () =>
     countTokenWeights(corpus, tokenizer, config, run.batch.maxPassageTokens);
   const options = { ...chosen, steps };
   const isBased = start.hasWeights;
-  return { options, run, inputs, plan, sample, found, isBased, countTokens };
+  return { options, run, inputs, plan, sample, calibration, found, isBased, countTokens };
 }
 
 /**
  * @param started when the run began, in milliseconds
- * @param after tokens that are indexed at the end and in a measurement, and seconds to compress
+ * @param after tokens that are indexed at the end and in a measurement, and seconds to compress and
+ *   to calibrate
  */
 function timeBudget(
   { minutes, writesIndex }: Adaptation,
   started: number,
-  after: { readonly indexed: number; readonly measured: number; readonly compression: number },
+  after: Record<"indexed" | "measured" | "compression" | "calibration", number>,
 ): TimeBudget | undefined {
   if (minutes === undefined || after.measured === 0) return undefined;
   return {
     secondsLeft: () => 60 * minutes - (performance.now() - started) / 1000,
     indexedAfter: writesIndex ? after.indexed / after.measured : 0,
     compressionAfter: after.compression,
+    calibrationAfter: after.calibration,
   };
 }
 

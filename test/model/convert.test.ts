@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -48,6 +48,22 @@ test("fp32 keeps all values, and the files of a model but other weights", async 
 /** Second projections, and what makes keys and queries of the retrieval head, in block 1. */
 const KEPT =
   /\.wo\.|relative_attention_bias|joint\.0\.layer\.0\.layer\.0\.SelfAttention\.(q|k)\.|query_encoder\.query\./;
+
+test("a warning where reatt trained the model in float32, and only for int8", async () => {
+  const warnings: Error[] = [];
+  const listen = (warning: Error): number => warnings.push(warning);
+  process.on("warning", listen);
+  const trained = at("trained");
+  cpSync(model, trained, { recursive: true });
+  writeFileSync(join(trained, "README.md"), "---\nlibrary_name: reatt\n---\n");
+  await convertModel(trained, { out: at("trained-fp16"), precision: "fp16" });
+  await convertModel(model, { out: at("others-int8"), precision: "int8" });
+  await convertModel(trained, { out: at("trained-int8"), precision: "int8" });
+  await convertModel(at("trained-int8"), { out: at("again-int8"), precision: "int8" });
+  process.off("warning", listen);
+  assert.is(warnings.length, 1);
+  assert.match(warnings[0]!.message, /nearest step takes back/);
+});
 
 test("int8 rounds the rows of balanced matrices and keeps those that err most", async () => {
   const { weights, identity } = await converted("int8", { precision: "int8" });

@@ -70,6 +70,12 @@ export function trainedExamples(
   return { questions: kept(questions), labels: kept(labels) };
 }
 
+/** Questions of people to measure with. */
+export const heldOutQuestions = (
+  { questions, dev }: Pick<AdaptationInputs, "questions" | "dev">,
+  options: Pick<AdaptOptions, "minutes">,
+): number => dev?.length ?? heldOutCount(questions.length, maxHeldOut(options));
+
 /**
  * The examples to train on: those that can be made of documents, and those of the files; and
  * whether any question of a file has an answer.

@@ -14,7 +14,7 @@ import { passageIds, retrievalQuestionIds } from "../../text/tokens/prompts.ts";
 import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { MIN_STEPS } from "../options/run-options.ts";
-import type { Run } from "../run/run.ts";
+import { type Run, refitsCalibration } from "../run/run.ts";
 import type { Adaptation } from "./adaptation.ts";
 import { monitoredPassages } from "./monitor-set.ts";
 import type { AdaptationSample } from "./samples.ts";
@@ -155,6 +155,25 @@ export function compressionSeconds(
   return writesIndex && isCompressed ? keys * dimension * COMPRESSION_SECONDS : 0;
 }
 
+/** Time to ask a question twice, in units of that to index a passage. */
+const ASKED = 16;
+/** The most of a time limit that this may take: fewer questions are asked then. */
+const CALIBRATION_SHARE = 0.1;
+
+/**
+ * Seconds to fit the calibrations of the trained model.
+ *
+ * @param questions held-out ones
+ */
+export const calibrationSeconds = (
+  run: Run & Pick<Adaptation, "minutes">,
+  questions: number,
+  pace: Pace,
+): number =>
+  refitsCalibration(run)
+    ? Math.min(CALIBRATION_SHARE * 60 * (run.minutes ?? Infinity), questions * ASKED * pace.passage)
+    : 0;
+
 /** What a time limit allows. */
 export interface TimedSteps {
   /** How many steps fit into the minutes, beside the measurements and the index: 1 or more. */
@@ -163,16 +182,21 @@ export interface TimedSteps {
   readonly enough: number;
 }
 
-/** @param passages of the corpus */
+/**
+ * @param passages of the corpus
+ * @param calibration seconds to calibrate the model at the end
+ */
 export function stepsInTime(
   run: Pick<Adaptation, "writesIndex" | "config"> & { readonly minutes: number },
   passages: number,
   pace: Pace,
   sample: CorpusSample,
+  calibration: number,
 ): TimedSteps {
   const encoding = run.writesIndex ? passages * pace.passage : 0;
   const others =
     encoding +
+    calibration +
     compressionSeconds(run, passages, sample) +
     MEASUREMENTS * measurementSeconds(run, passages, pace, sample);
   const steps = Math.floor((60 * run.minutes - others) / pace.step);

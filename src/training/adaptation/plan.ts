@@ -92,6 +92,8 @@ export interface PlanInputs {
   readonly samples: readonly AdaptationSample[];
   readonly sample: CorpusSample;
   readonly pace: Pace;
+  /** Seconds to calibrate the model at the end. */
+  readonly calibration: number;
   /** What the time limit allows, if there is one. */
   readonly timed: TimedSteps | undefined;
 }
@@ -100,7 +102,7 @@ export interface PlanInputs {
 export function planAdaptation(
   run: Adaptation,
   passages: number,
-  { inputs, samples, sample, pace, timed }: PlanInputs,
+  { inputs, samples, sample, pace, calibration, timed }: PlanInputs,
 ): AdaptationPlan {
   const { monitorSteps, minutes, average, keepsIndex, writesIndex } = run;
   const { iterations, learningRate } = run.schedule;
@@ -149,6 +151,7 @@ export function planAdaptation(
     seconds:
       iterations * steps * pace.step +
       indexes * passages * pace.passage +
+      calibration +
       compressionSeconds(run, passages, sample) +
       measurements * measurementSeconds(run, passages, pace, sample) +
       [...made.values()].reduce((sum, count) => sum + count, 0) / EXAMPLES_PER_SECOND,

@@ -17,8 +17,10 @@ import type { Run } from "./run.ts";
 
 /** Where a model is, and how it indexes passages. */
 export interface IndexingOptions {
-  /** The folder of `model`; the index is written to `index`. */
+  /** The index is written to its folder `index`. */
   readonly location: string;
+  /** The folder of the model. Default: `model` in `location`. */
+  readonly model?: string | undefined;
   readonly maxPassageTokens: number;
   readonly provider?: Provider | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -52,9 +54,9 @@ export async function* withIndexedModel<Event, Result>(
   options: IndexingOptions,
   use: Use<Event, Result>,
 ): AsyncGenerator<Event | ProgressEvent, Result> {
-  const { location, provider } = options;
+  const { location, model: folder = join(location, "model"), provider } = options;
   const directory = join(location, "index");
-  await using model = await ReAtt.load(join(location, "model"), { provider });
+  await using model = await ReAtt.load(folder, { provider });
   const existing = await model.openIndex(directory).catch((error: unknown) => {
     if (error instanceof InputError) return undefined; // none, or one of an earlier model
     throw error;

@@ -19,6 +19,7 @@ import {
   openBackgroundRefresh,
   type SnapshotExamples,
 } from "./background-refresh.ts";
+import { calibrateKept } from "./calibrate-kept.ts";
 import {
   checkPlan,
   findRun,
@@ -118,7 +119,7 @@ export async function* runTraining(
   fitToTime(state, false); // perhaps no time is left to train
   yield* trainStages(state, refresh);
   if (state.step === lastStep(state) && !isStopped(state)) yield* measure(state);
-  return await finalise(state);
+  return yield* finalise(state);
 }
 
 const continuing = (state: RunState): string =>
@@ -284,27 +285,34 @@ async function save(state: RunState): Promise<TrainingEvent> {
   return { type: "checkpoint", step, directory };
 }
 
-/** Saves the model unless a measurement did, writes the report, and returns the result. */
-async function finalise(state: RunState): Promise<TrainingResult> {
+/**
+ * Saves the model unless a measurement did, calibrates it, writes the report, and returns the
+ * result.
+ */
+async function* finalise(state: RunState): AsyncGenerator<TrainingEvent, TrainingResult> {
   const { run, engine, given, set, step, models, log } = state;
   const failure = failureOf(state);
-  const complete = !failure && step === lastStep(state);
+  const complete = !failure && step === lastStep(state) && isLastMeasured(state);
   if (complete && !set) {
     const parameters = keptParameters(await engine.parameters(), given);
     await saveModel(run.out, run.config, parameters, run);
   }
-  const reason = failure ? `: ${failure}` : "";
-  const status = `${complete ? "Finished" : "Stopped"} after step ${step}${reason}.`;
   const outcome =
     set && models.length > 0 ? outcomeOf(models, set, changesReading(run)) : undefined;
-  const isOver = complete || failure !== undefined;
+  const isEnded = complete || failure !== undefined;
   // No gain: the model is the given one, not one that was read and written again.
-  if (isOver && outcome?.step === 0) await saveStart(run, outcome.hybrid.weights);
+  if (isEnded && outcome?.step === 0) await saveStart(run, outcome.hybrid.weights);
   const last = complete ? step : undefined;
-  const saved = isOver ? (outcome?.step ?? last) : savedStep(models);
+  const saved = isEnded ? (outcome?.step ?? last) : savedStep(models);
   const kept = outcome?.kept ?? "trained";
   const isTrained = kept === "trained" || kept === "mean";
-  const written = isOver && saved !== undefined ? await describeWritten(run, isTrained) : undefined;
+  const isCalibrated = isEnded && saved !== undefined && isTrained && changesReading(run);
+  const calibrated = isCalibrated ? yield* calibrateKept(state) : "";
+  const isOver = isEnded && calibrated !== undefined;
+  const written =
+    isOver && saved !== undefined ? await describeWritten(run, isTrained, calibrated) : undefined;
+  const reason = failure ? `: ${failure}` : "";
+  const status = `${complete && isOver ? "Finished" : "Stopped"} after step ${step}${reason}.`;
   const end = {
     verdict: outcome && verdictOf({ outcome, step }),
     keptStep: outcome?.step,
@@ -324,6 +332,10 @@ async function finalise(state: RunState): Promise<TrainingResult> {
     written,
   };
 }
+
+/** A run that is stopped in its last step measures dev questions when it is resumed. */
+const isLastMeasured = ({ set, step, models }: RunState): boolean =>
+  !set || models.at(-1)?.step === step;
 
 /** The step of the model that the measurements so far have saved. */
 const savedStep = (models: readonly MeasuredModel[]): number | undefined =>

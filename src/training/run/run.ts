@@ -140,6 +140,10 @@ export function changesReading({ config, trained }: Run): boolean {
   return [...trained.names].some((name) => read.has(name));
 }
 
+/** Whether the model has calibrations that the run fits anew, as far as it has questions. */
+export const refitsCalibration = (run: Run): boolean =>
+  changesReading(run) && (run.config.calibration ?? run.config.blockCalibration) !== undefined;
+
 /** The decisions of a run by the names of their options, without files and without the device. */
 export function decisionsOf(run: Run): RunPlan {
   const { part, layers, tau, average, seed, config } = run;

@@ -14,6 +14,8 @@ export interface TimeBudget {
   readonly indexedAfter: number;
   /** Seconds to compress that index. Those of measurements are not compressed. */
   readonly compressionAfter: number;
+  /** Seconds to ask held-out questions before that, and to calibrate the model by them. */
+  readonly calibrationAfter: number;
 }
 
 /** What a measurement of retrieval takes, in seconds. */
@@ -38,9 +40,10 @@ const RESERVE = 0.03;
 
 /** Seconds that training and its measurements have left, without the index that follows. */
 const trainingSeconds = (
-  { secondsLeft, indexedAfter, compressionAfter }: TimeBudget,
+  { secondsLeft, indexedAfter, compressionAfter, calibrationAfter }: TimeBudget,
   { index }: MeasurementSeconds,
-): number => (1 - RESERVE) * secondsLeft() - indexedAfter * index - compressionAfter;
+): number =>
+  (1 - RESERVE) * secondsLeft() - indexedAfter * index - compressionAfter - calibrationAfter;
 
 /**
  * The schedule that fits the time. The last of its measurements is at its end.

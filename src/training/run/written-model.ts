@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isWeightFile } from "../../checkpoints/open.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { readConfig } from "../../model/config-file.ts";
-import { changesReading, type Run } from "./run.ts";
+import type { Run } from "./run.ts";
 
 /** The size of a trained model, and what was fitted to the model that training began with. */
 export interface WrittenModel {
@@ -19,15 +19,22 @@ export interface WrittenModel {
   readonly notes: readonly string[];
 }
 
-/** @param isTrained whether the run kept another model than the given one */
-export async function describeWritten(run: Run, isTrained: boolean): Promise<WrittenModel> {
+/**
+ * @param isTrained whether the run kept another model than the given one
+ * @param calibrated what became of its calibrations, if its reader was trained
+ */
+export async function describeWritten(
+  run: Run,
+  isTrained: boolean,
+  calibrated: string | undefined,
+): Promise<WrittenModel> {
   const before = await readConfig(run.model);
   const after = await readConfig(run.out);
   return {
     bytes: await weightBytes(run.out),
     bytesBefore: await weightBytes(run.model),
     keepsIndexes: run.keepsIndex || !isTrained,
-    notes: isTrained ? notesOf(before, after, changesReading(run)) : [],
+    notes: [...(calibrated ? [calibrated] : []), ...(isTrained ? pruningNotes(before, after) : [])],
   };
 }
 
@@ -37,21 +44,10 @@ async function weightBytes(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-function notesOf(before: ModelConfig, after: ModelConfig, readsAnew: boolean): string[] {
-  const isOld = readsAnew && (after.calibration || after.blockCalibration);
-  const isGone = before.pruning && !after.pruning;
-  return [
-    ...(isOld
-      ? [
-          "confidence and abstention are by the calibration of the given model, which was fitted " +
-            "to its answers: reatt evaluate calibrate fits one to this model",
-        ]
-      : []),
-    ...(isGone
-      ? [
-          "the pruning layer of the given model was fitted to other keys and is gone: " +
-            "reatt train pruning makes one for this model",
-        ]
-      : []),
-  ];
-}
+const pruningNotes = (before: ModelConfig, after: ModelConfig): string[] =>
+  before.pruning && !after.pruning
+    ? [
+        "the pruning layer of the given model was fitted to other keys and is gone: " +
+          "reatt train pruning makes one for this model",
+      ]
+    : [];

@@ -18,7 +18,7 @@ const MEASURED = 600;
 const COMPRESSED = 5_000 * 200 * 6 * 2e-7;
 const run = { minutes: 10, writesIndex: true, config: tinyConfig() };
 const inTime = (passage: number, step: number, writesIndex = true) =>
-  stepsInTime({ ...run, writesIndex }, 5_000, { passage, step }, sample);
+  stepsInTime({ ...run, writesIndex }, 5_000, { passage, step }, sample, 0);
 const steps = (...given: Parameters<typeof inTime>): number => inTime(...given).steps;
 
 test("steps have the time that the index and the measurements leave", () => {

@@ -102,7 +102,7 @@ test("reader-only training keeps the pruning layer, since no key changes, and th
   const card = readFileSync(join(out, "README.md"), "utf8");
   assert.match(
     card,
-    /\| note \| confidence and abstention are by the calibration of the given model/,
+    /\| note \| confidence and abstention are by the calibration of the given model: no held-out/,
   );
   assert.not.match(card, /the pruning layer of the given model/);
   const report = readFileSync(join(`${out}.run`, "report.html"), "utf8");

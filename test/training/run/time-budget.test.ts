@@ -18,6 +18,7 @@ function trainFor(seconds: number, measurement: number, compression: number) {
     secondsLeft: () => seconds - clock,
     indexedAfter: 2,
     compressionAfter: compression,
+    calibrationAfter: 0,
   };
   const state = {
     budget,
