@@ -39,6 +39,7 @@ export {
   type ContextOptions,
   type ContextSource,
   type Hit,
+  type Indexes,
   type IndexOptions,
   type LoadOptions,
   type Phrase,
@@ -87,6 +88,7 @@ export {
 export { deletePassages, indexInfo, verifyIndex } from "./retrieval/maintain.ts";
 export type { OpenOptions } from "./retrieval/open-index.ts";
 export type { Engine, PresetName } from "./retrieval/places/folder/open-engine.ts";
+export { joinIndexes } from "./retrieval/places/joined-index.ts";
 export type { Granularity } from "./retrieval/rank.ts";
 export type { IndexGeneration, SearchHit, SearchOptions } from "./retrieval/search/generation.ts";
 export type { TokenMatch } from "./retrieval/search/passage-scorer.ts";

@@ -12,11 +12,10 @@ import { excerpt } from "../io/excerpt.ts";
 import {
   checkLoadedModel,
   checkObject,
-  checkOpenIndex,
+  checkOpenIndexes,
   checkQuestion,
 } from "../options/arguments.ts";
-import type { ContextOptions, Hit, ReAtt, RetrieveOptions } from "../reatt.ts";
-import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import type { ContextOptions, Hit, Indexes, ReAtt, RetrieveOptions } from "../reatt.ts";
 
 /** Source: `RerankingModelV3CallOptions` of `@ai-sdk/provider`. */
 export interface RerankingCall {
@@ -170,7 +169,7 @@ const CONTEXT_DESCRIPTION =
  */
 export function searchTool(
   model: ReAtt,
-  index: TokenIndex,
+  index: Indexes,
   options: SearchToolOptions = {},
 ): QuestionTool<Hit[]> {
   checkArguments(model, index, options);
@@ -206,7 +205,7 @@ export function searchTool(
  */
 export function contextTool(
   model: ReAtt,
-  index: TokenIndex,
+  index: Indexes,
   options: ContextToolOptions = {},
 ): QuestionTool<string> {
   checkArguments(model, index, options);
@@ -216,9 +215,9 @@ export function contextTool(
   });
 }
 
-function checkArguments(model: ReAtt, index: TokenIndex, options: object): void {
+function checkArguments(model: ReAtt, index: Indexes, options: object): void {
   checkLoadedModel(model, ["retrieve"]);
-  checkOpenIndex(index, ["searchBatch"]);
+  checkOpenIndexes(index, ["searchBatch"]);
   checkObject(options, "options", "an object");
 }
 

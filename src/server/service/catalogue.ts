@@ -30,18 +30,22 @@ export interface Catalogue {
   readonly documents: ReadonlyMap<string, readonly number[]>;
   /** The paths of documents, and the ids of those without a path. */
   readonly paths: readonly string[];
+  /** How many documents each collection has. */
+  readonly counts: ReadonlyMap<string, number>;
   readonly fields: readonly Field[];
 }
 
 /** Reads the fields of all passages once. */
 export async function readCatalogue(generation: IndexGeneration): Promise<Catalogue> {
   const documents = new Map<string, number[]>();
-  const paths = new Set<string>();
+  const paths = new Map(
+    generation.members.map(({ collection }) => [collection, new Set<string>()]),
+  );
   const counts = new Map<string, FieldCount>();
   await generation.visitFields((ordinal, fields) => {
     const { document, metadata = {} } = fields;
     const path = pathOf(fields);
-    if (path !== undefined) paths.add(path);
+    if (path !== undefined) paths.get(generation.ownerOf(ordinal).collection)!.add(path);
     for (const name of new Set([path, document])) if (name !== undefined) add(name, ordinal);
     for (const [name, value] of Object.entries(metadata)) {
       if (name.startsWith("_") || (!counts.has(name) && counts.size === MAX_FIELDS)) continue;
@@ -56,7 +60,12 @@ export async function readCatalogue(generation: IndexGeneration): Promise<Catalo
     else documents.set(name, [ordinal]);
   }
   const fields = [...counts].map(([name, count]) => count.describe(name));
-  return { documents, paths: [...paths], fields };
+  return {
+    documents,
+    paths: [...new Set([...paths.values()].flatMap((own) => [...own]))],
+    counts: new Map([...paths].map(([collection, own]) => [collection, own.size])),
+    fields,
+  };
 }
 
 /** The path of the file of a passage, or the id of its document. */

@@ -18,6 +18,7 @@ import type {
   ExplainRequest,
   GetRequest,
   MultiGetRequest,
+  PutRequest,
   ReadRequest,
   RetrieveRequest,
 } from "./requests.ts";
@@ -54,8 +55,8 @@ export class Service implements AsyncDisposable {
   readonly #index: TokenIndex;
   readonly #queue: BatchQueue;
   readonly collection: CollectionInfo;
-  /** Of a generation, and not of its number: an index that replaces another begins with 1 again. */
-  #known: { readonly of: IndexGeneration; readonly catalogue: Promise<Catalogue> } | undefined;
+  /** Of generations, and not of their numbers: an index that replaces another begins with 1 again. */
+  readonly #catalogues = new WeakMap<IndexGeneration, Promise<Catalogue>>();
   /** The last change of the index: one runs at a time. */
   #change: Promise<unknown> = Promise.resolve();
   /** Changes that run or wait, and how many may. */
@@ -166,10 +167,11 @@ export class Service implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<Explanation[]> {
     const explanations = [];
-    for (const id of passages) {
+    for (const passage of passages) {
       signal.throwIfAborted();
-      if ((await this.#index.find(id)) === undefined) throw notFound();
-      explanations.push(await this.#model.explain(question, { id }, this.#index));
+      const { id, collection } = passage;
+      if ((await this.#index.find(id, collection)) === undefined) throw notFound();
+      explanations.push(await this.#model.explain(question, passage, this.#index));
     }
     return explanations;
   }
@@ -180,22 +182,37 @@ export class Service implements AsyncDisposable {
    *
    * @throws {ApiError} `invalid_request` for a passage that the place of the index does not keep
    */
-  async put(passages: readonly Passage[], { signal }: Call): Promise<{ passages: number }> {
-    const place = placeOf(this.#index.directory);
+  async put({ passages, collection }: PutRequest, { signal }: Call): Promise<{ passages: number }> {
+    const index = this.#indexOf(collection);
+    const place = placeOf(index.directory);
     ofRequest(() => {
       for (const passage of passages) place.checkPassage(passage, "passages");
     });
     const last = new Map(passages.map((passage) => [passage.id, passage]));
-    return this.#changeIndex(signal, async (directory) => {
+    return this.#changeIndex(index, signal, async (directory) => {
       await (await this.#model.add([...last.values()], { directory, signal })).close();
     });
   }
 
   /** Deletes a passage. @throws {ApiError} `not_found` if there is none with this id */
-  delete(id: string, { signal }: Call): Promise<{ passages: number }> {
-    return this.#changeIndex(signal, async (directory) => {
+  async delete(
+    id: string,
+    collection: string | undefined,
+    { signal }: Call,
+  ): Promise<{ passages: number }> {
+    return this.#changeIndex(this.#indexOf(collection), signal, async (directory) => {
       if ((await deletePassages([id], { directory })) === 0) throw notFound();
     });
+  }
+
+  /** The index to change. @throws {ApiError} `invalid_request` unless it is clear which */
+  #indexOf(collection: string | undefined): TokenIndex {
+    const { indexes } = this.#index;
+    if (collection === undefined && indexes.length === 1) return indexes[0]!;
+    const named = indexes.find((index) => index.collection === collection);
+    if (named) return named;
+    const names = indexes.map((index) => index.collection).join(", ");
+    throw new ApiError("invalid_request", `give collection, one of ${names}`);
   }
 
   /** The document or the passage of a name. @throws {ApiError} `not_found` */
@@ -218,14 +235,24 @@ export class Service implements AsyncDisposable {
   /** What the index has. */
   status({ signal }: Call): Promise<Status> {
     return this.#whenItsTurn(signal, async (generation, signal) => {
-      const { paths, fields } = await this.#catalogue(generation, signal);
-      const changed = await placeOf(generation.directory).folder?.changeTime();
+      const { counts, fields } = await this.#catalogue(generation, signal);
+      const collections = await Promise.all(
+        generation.members.map(async ({ collection: name, passageCount: passages, directory }) => {
+          const changed = await placeOf(directory).folder?.changeTime();
+          return { name, passages, documents: counts.get(name)!, ...(changed && { changed }) };
+        }),
+      );
       const { title, description } = this.collection;
+      const changed = collections
+        .map(({ changed = "" }) => changed)
+        .sort()
+        .at(-1);
       return {
         title,
         ...(description !== undefined && { description }),
         passages: generation.passageCount,
-        documents: paths.length,
+        documents: collections.reduce((sum, { documents }) => sum + documents, 0),
+        ...(collections.length > 1 && { collections }),
         generation: generation.generation,
         ...(changed && { changed }),
         fields: fields.map(fieldToJson),
@@ -250,14 +277,10 @@ export class Service implements AsyncDisposable {
 
   /** That of the generation, which is read once. */
   async #catalogue(generation: IndexGeneration, signal: AbortSignal): Promise<Catalogue> {
-    if (this.#known?.of !== generation) {
-      const catalogue = readCatalogue(generation);
-      this.#known = { of: generation, catalogue };
-      catalogue.catch(() => {
-        this.#known = undefined;
-      });
-    }
-    const catalogue = await this.#known.catalogue;
+    const reading = this.#catalogues.get(generation) ?? readCatalogue(generation);
+    this.#catalogues.set(generation, reading);
+    reading.catch(() => this.#catalogues.delete(generation));
+    const catalogue = await reading;
     signal.throwIfAborted();
     return catalogue;
   }
@@ -279,10 +302,10 @@ export class Service implements AsyncDisposable {
    * @throws {InputError} if another process changes the index
    */
   #changeIndex(
+    index: TokenIndex,
     signal: AbortSignal,
     change: (directory: string) => Promise<void>,
   ): Promise<{ passages: number }> {
-    const { directory } = this.#index;
     if (this.#changes >= this.#maxChanges)
       throw new ApiError("overloaded", `${this.#changes} changes are waiting; try again later`);
     this.#changes++;
@@ -290,9 +313,9 @@ export class Service implements AsyncDisposable {
       .catch(() => {})
       .then(async () => {
         signal.throwIfAborted();
-        await change(directory);
-        await this.#index.refresh();
-        return { passages: this.passageCount };
+        await change(index.directory);
+        await index.refresh();
+        return { passages: index.passageCount };
       })
       .finally(() => {
         this.#changes--;
