@@ -42,18 +42,21 @@ export {
   type Indexes,
   type IndexOptions,
   type LoadOptions,
+  type OpenIndex,
   type Phrase,
   type PhraseOptions,
   type RawScores,
   ReAtt,
   type ReadOptions,
   type ReadPassage,
+  type RemoveOptions,
   type Reply,
   type Reranked,
   type RerankOptions,
   type Retrieval,
   type RetrieveOptions,
   type SyncOptions,
+  type UpsertOptions,
   type UtilityOptions,
 } from "./reatt.ts";
 export type { Bm25Parameters, GivenParameters, ScoredId } from "./retrieval/bm25/bm25.ts";
@@ -97,6 +100,7 @@ export type { FillProgress } from "./retrieval/search/token-search.ts";
 export type { PhraseUnit } from "./retrieval/search-phrases.ts";
 export { parseWhere } from "./retrieval/where/parse-where.ts";
 export type { Comparison, Where, WhereValue } from "./retrieval/where/where.ts";
+export type { DocumentChange, DocumentChanges } from "./sync/documents.ts";
 export type { FileChange, SyncProgress, SyncResult } from "./sync/sync.ts";
 export type { Provider } from "./tensor/session.ts";
 export type { LinkOf } from "./text/link.ts";

@@ -28,6 +28,7 @@ import { answers, onlyReply, readings, utilities } from "./reatt/answering.ts";
 import { type Context, type ContextSource, contextOf } from "./reatt/context.ts";
 import { loadModel } from "./reatt/load-model.ts";
 import { encodeQuestions, type LoadedModel, tokenize } from "./reatt/loaded-model.ts";
+import { type OpenIndex, openFor } from "./reatt/open-index.ts";
 import {
   ADD,
   type AddOptions,
@@ -41,10 +42,12 @@ import {
   type LoadOptions,
   type PhraseOptions,
   RERANK,
+  type RemoveOptions,
   type RerankOptions,
   type RetrieveOptions,
   SYNC,
   type SyncOptions,
+  type UpsertOptions,
 } from "./reatt/options.ts";
 import { findPhrases, type Phrase } from "./reatt/phrases.ts";
 import {
@@ -59,7 +62,7 @@ import {
 import type { Explanation } from "./retrieval/explain.ts";
 import { chooseHybrid } from "./retrieval/hybrid.ts";
 import type { BuildForecast } from "./retrieval/index/write/forecast.ts";
-import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
+import type { OpenOptions } from "./retrieval/open-index.ts";
 import { oneIndex } from "./retrieval/places/joined-index.ts";
 import { checkModel } from "./retrieval/places/searching-model.ts";
 import { RETRIEVE_OPTIONS } from "./retrieval/rank.ts";
@@ -78,17 +81,20 @@ export type {
   Hit,
   IndexOptions,
   LoadOptions,
+  OpenIndex,
   Phrase,
   PhraseOptions,
   RawScores,
   ReadOptions,
   ReadPassage,
+  RemoveOptions,
   Reply,
   Reranked,
   RerankOptions,
   Retrieval,
   RetrieveOptions,
   SyncOptions,
+  UpsertOptions,
   UtilityOptions,
 };
 
@@ -198,13 +204,13 @@ export class ReAtt implements AsyncDisposable {
   async index(
     passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
     options: IndexOptions,
-  ): Promise<TokenIndex> {
+  ): Promise<OpenIndex> {
     const settings = resolveOptions(INDEX, options);
     const checked = checkedPassages(passages);
     return this.#model.lifetime.use(async () => {
       const { build } = await import("./reatt/indexing.ts");
       await build(this.#model, checked, settings);
-      return openIndex(settings.directory, {}, this.#model.searching);
+      return openFor(this.#model, settings.directory);
     });
   }
 
@@ -241,7 +247,8 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * Adds passages to an index of this model, with the options that it was built with. A passage
-   * whose id is in the index replaces the old one. Questions to open indexes see the new passages.
+   * whose id is in the index replaces the old one. An open index has `upsert`, which also splits
+   * documents; questions to open indexes see the new passages.
    *
    * @throws {InputError} as `index` does, and if `directory` has no index or one of another model.
    *
@@ -264,13 +271,13 @@ export class ReAtt implements AsyncDisposable {
   async add(
     passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
     options: AddOptions,
-  ): Promise<TokenIndex> {
+  ): Promise<OpenIndex> {
     const settings = resolveOptions(ADD, options);
     const checked = checkedPassages(passages);
     return this.#model.lifetime.use(async () => {
       const { add } = await import("./reatt/indexing.ts");
       await add(this.#model, checked, settings);
-      return openIndex(settings.directory, {}, this.#model.searching);
+      return openFor(this.#model, settings.directory);
     });
   }
 
@@ -312,7 +319,7 @@ export class ReAtt implements AsyncDisposable {
    * or documents as values. Their content is split into passages `ID#1`, `ID#2` …; so is a `text`
    * that is longer than the model reads, and a shorter one is a passage with its own id. It builds
    * the index if there is none, and encodes only what changed, so a program can begin with this
-   * call each time. The index then has exactly
+   * call each time. Documents that did not change are not even split. The index then has exactly
    * the passages of the source; only with a folder, it keeps passages that did not come from there.
    *
    * @throws {InputError} as `index` and `sync` do, and for passages if the index follows a folder.
@@ -339,14 +346,14 @@ export class ReAtt implements AsyncDisposable {
       | AsyncIterable<PassageInput | DocumentInput>
       | Iterable<PassageInput | DocumentInput>,
     options: SyncOptions,
-  ): Promise<TokenIndex> {
+  ): Promise<OpenIndex> {
     const settings = resolveOptions(SYNC, options);
     if (typeof source === "string") checkPath(source, "source");
     const checked = typeof source === "string" ? source : checkedDocuments(source);
     return this.#model.lifetime.use(async () => {
       const { bringUpToDate } = await import("./reatt/indexing.ts");
       await bringUpToDate(this.#model, checked, settings);
-      return openIndex(settings.directory, {}, this.#model.searching);
+      return openFor(this.#model, settings.directory);
     });
   }
 
@@ -372,9 +379,9 @@ export class ReAtt implements AsyncDisposable {
    * console.log(index.passageCount); // 1
    * ```
    */
-  async openIndex(directory: string, options?: OpenOptions): Promise<TokenIndex> {
+  async openIndex(directory: string, options?: OpenOptions): Promise<OpenIndex> {
     this.#model.lifetime.check();
-    return openIndex(directory, options, this.#model.searching);
+    return openFor(this.#model, directory, options);
   }
 
   /**

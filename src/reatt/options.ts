@@ -75,6 +75,19 @@ export interface SyncOptions
     Given<typeof SIGNAL>,
     Given<typeof SYNC> {}
 
+const { directory: _, delete: __, include: ___, ignore: ____, ...CHANGING } = SYNC;
+
+/** Options of `OpenIndex.upsert`. */
+export const UPSERT = CHANGING;
+
+export interface UpsertOptions
+  extends Omit<SyncOptions, "directory" | "delete" | "include" | "ignore"> {}
+
+/** Options of `OpenIndex.remove`. */
+export const REMOVE = { ...WRITE_OPTIONS, ...SIGNAL };
+
+export interface RemoveOptions extends Given<typeof WRITE_OPTIONS>, Given<typeof SIGNAL> {}
+
 /** Options of `index` and `forecast`. */
 export const INDEX = { ...ADD, ...INDEX_OPTIONS };
 
