@@ -23,6 +23,7 @@ import type { PassageInput } from "../text/passage.ts";
 import { type LoadedModel, scorePassages, tokenize, tokenizeOrError } from "./loaded-model.ts";
 import type { ANSWER } from "./options.ts";
 import { find, type Hit, hitsBy, noticeChanges } from "./retrieving.ts";
+import { recordUnanswered } from "./unanswered.ts";
 
 /** Questions of a batch share a pass over the index and each step of the decoder. */
 const QUESTIONS_PER_BATCH = 16;
@@ -65,7 +66,13 @@ export async function* answers(
       };
     });
   const reading = { ...options, maxPassageTokens, linkOf, abstains: true };
-  yield* replies(model, questions, passagesOf, reading);
+  let position = 0;
+  for await (const reply of replies(model, questions, passagesOf, reading)) {
+    const question = questions[position++]!;
+    if (options.unansweredFile !== undefined)
+      await recordUnanswered(options.unansweredFile, question, reply);
+    yield reply;
+  }
 }
 
 /**

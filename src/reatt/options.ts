@@ -18,7 +18,12 @@ import {
   SIGNAL,
   withDerivedDefault,
 } from "../options/option.ts";
-import { ANSWER_OPTIONS, PASSAGES_RETURNED, READ_TOP_K } from "../options/search-request.ts";
+import {
+  ANSWER_OPTIONS,
+  PASSAGES_RETURNED,
+  READ_TOP_K,
+  UNANSWERED,
+} from "../options/search-request.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import { type RankOptions, RETRIEVE_OPTIONS } from "../retrieval/rank.ts";
 import type { PhraseSearchOptions } from "../retrieval/search-phrases.ts";
@@ -123,6 +128,7 @@ export const ANSWER = {
   topK: withDerivedDefault(RETRIEVE_OPTIONS.topK, `${PASSAGES_RETURNED}, or as many as are read`),
   ...READ_TOP_K,
   ...ANSWER_OPTIONS,
+  ...UNANSWERED,
   onText: READ_OPTIONS.onText,
 };
 
@@ -131,6 +137,7 @@ export interface AnswerOptions
   extends Omit<RetrieveOptions, "topK">,
     Given<typeof READ_TOP_K>,
     Given<typeof ANSWER_OPTIONS>,
+    Given<typeof UNANSWERED>,
     Pick<ReadOptions, "onText">,
     Given<typeof ANSWER> {}
 

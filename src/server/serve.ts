@@ -45,7 +45,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const metrics = createMetrics(() => service);
   const collection = collectionOf(index, options);
   const onBatch = metrics.countBatch;
-  const service = await Service.start({ model, index, collection, queue, onBatch });
+  const { unansweredFile } = options;
+  const served = { model, index, collection, queue, unansweredFile, onBatch };
+  const service = await Service.start(served);
   const timeout = options.timeout * 1000;
   const may = writable ? "can ask, and change the index" : "can ask";
   const report = errorReporter(log);

@@ -100,6 +100,7 @@ export const RULES = {
   filter: ["hidden"], // a set or a function
   maxInputTokens: ["hidden"],
   maxPassageTokens: ["hidden"],
+  unansweredFile: ["hidden"], // the owner of the server gives it
   onText: ["hidden"], // a stream of events has the text
   signal: ["hidden"],
 } as const satisfies Readonly<Record<keyof typeof ANSWER | keyof typeof READ_OPTIONS, Rule>>;

@@ -34,6 +34,8 @@ export interface ServiceOptions {
   readonly collection: CollectionInfo;
   /** Requests that may wait. */
   readonly queue: number;
+  /** Where questions go that no block answers. */
+  readonly unansweredFile?: string | undefined;
   /** Receives the size of each batch. */
   readonly onBatch?: ((size: number) => void) | undefined;
 }
@@ -62,12 +64,14 @@ export class Service implements AsyncDisposable {
   /** Changes that run or wait, and how many may. */
   #changes = 0;
   readonly #maxChanges: number;
+  readonly #unansweredFile: string | undefined;
 
   private constructor(options: ServiceOptions) {
     this.#model = options.model;
     this.#index = options.index;
     this.collection = options.collection;
     this.#maxChanges = options.queue;
+    this.#unansweredFile = options.unansweredFile;
     const limits = { waiting: options.queue, batch: QUESTIONS_PER_BATCH };
     this.#queue = new BatchQueue(limits, options.onBatch);
   }
@@ -112,7 +116,8 @@ export class Service implements AsyncDisposable {
   }
 
   async answer(request: AnswerRequest, call: Call): Promise<Reply<Hit>> {
-    const { question, id: _, ...options } = request;
+    const { question, id: _, ...given } = request;
+    const options = { ...given, unansweredFile: this.#unansweredFile };
     this.#checkQuestion(question);
     return this.#queue.submit({
       ...call,
