@@ -31,6 +31,7 @@ import {
   LANGUAGE,
   RANK_OPTIONS,
   READ_TOP_K,
+  UNANSWERED,
 } from "../src/options/search-request.ts";
 import { ROUTES } from "../src/server/http/routes.ts";
 import { SERVER_OPTIONS } from "../src/server/options.ts";
@@ -52,7 +53,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
       ...LANGUAGE,
       ...OPEN_OPTIONS,
     }),
-  "options of an answer": () => optionTable({ ...READ_TOP_K, ...ANSWER_OPTIONS }),
+  "options of an answer": () => optionTable({ ...READ_TOP_K, ...ANSWER_OPTIONS, ...UNANSWERED }),
   "options of serve": () => optionTable(SERVER_OPTIONS),
   "options of train": () => optionTable(TRAIN_OPTIONS),
   "options of adapt": () =>

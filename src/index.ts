@@ -40,20 +40,24 @@ export {
   type ContextSource,
   type Duplicate,
   type Hit,
+  type Indexes,
   type IndexOptions,
   type LoadOptions,
+  type OpenIndex,
   type Phrase,
   type PhraseOptions,
   type RawScores,
   ReAtt,
   type ReadOptions,
   type ReadPassage,
+  type RemoveOptions,
   type Reply,
   type Reranked,
   type RerankOptions,
   type Retrieval,
   type RetrieveOptions,
   type SyncOptions,
+  type UpsertOptions,
   type UtilityOptions,
 } from "./reatt.ts";
 export type { Bm25Parameters, GivenParameters, ScoredId } from "./retrieval/bm25/bm25.ts";
@@ -88,6 +92,7 @@ export {
 export { deletePassages, indexInfo, verifyIndex } from "./retrieval/maintain.ts";
 export type { OpenOptions } from "./retrieval/open-index.ts";
 export type { Engine, PresetName } from "./retrieval/places/folder/open-engine.ts";
+export { joinIndexes } from "./retrieval/places/joined-index.ts";
 export type { Granularity } from "./retrieval/rank.ts";
 export type { IndexGeneration, SearchHit, SearchOptions } from "./retrieval/search/generation.ts";
 export type { TokenMatch } from "./retrieval/search/passage-scorer.ts";
@@ -96,6 +101,7 @@ export type { FillProgress } from "./retrieval/search/token-search.ts";
 export type { PhraseUnit } from "./retrieval/search-phrases.ts";
 export { parseWhere } from "./retrieval/where/parse-where.ts";
 export type { Comparison, Where, WhereValue } from "./retrieval/where/where.ts";
+export type { DocumentChange, DocumentChanges } from "./sync/documents.ts";
 export type { FileChange, SyncProgress, SyncResult } from "./sync/sync.ts";
 export type { Provider } from "./tensor/session.ts";
 export type { LinkOf } from "./text/link.ts";

@@ -28,6 +28,7 @@ import { answers, onlyReply, readings, utilities } from "./reatt/answering.ts";
 import { type Context, type ContextSource, contextOf } from "./reatt/context.ts";
 import { loadModel } from "./reatt/load-model.ts";
 import { encodeQuestions, type LoadedModel, tokenize } from "./reatt/loaded-model.ts";
+import { type OpenIndex, openFor } from "./reatt/open-index.ts";
 import {
   ADD,
   type AddOptions,
@@ -41,10 +42,12 @@ import {
   type LoadOptions,
   type PhraseOptions,
   RERANK,
+  type RemoveOptions,
   type RerankOptions,
   type RetrieveOptions,
   SYNC,
   type SyncOptions,
+  type UpsertOptions,
 } from "./reatt/options.ts";
 import { findPhrases, type Phrase } from "./reatt/phrases.ts";
 import {
@@ -60,7 +63,8 @@ import {
 import type { Explanation } from "./retrieval/explain.ts";
 import { chooseHybrid } from "./retrieval/hybrid.ts";
 import type { BuildForecast } from "./retrieval/index/write/forecast.ts";
-import { type OpenOptions, openIndex } from "./retrieval/open-index.ts";
+import type { OpenOptions } from "./retrieval/open-index.ts";
+import { oneIndex } from "./retrieval/places/joined-index.ts";
 import { checkModel } from "./retrieval/places/searching-model.ts";
 import { RETRIEVE_OPTIONS } from "./retrieval/rank.ts";
 import type { TokenIndex } from "./retrieval/search/token-index.ts";
@@ -79,19 +83,25 @@ export type {
   Hit,
   IndexOptions,
   LoadOptions,
+  OpenIndex,
   Phrase,
   PhraseOptions,
   RawScores,
   ReadOptions,
   ReadPassage,
+  RemoveOptions,
   Reply,
   Reranked,
   RerankOptions,
   Retrieval,
   RetrieveOptions,
   SyncOptions,
+  UpsertOptions,
   UtilityOptions,
 };
+
+/** An open index, or several of one model that are searched together. */
+export type Indexes = TokenIndex | readonly TokenIndex[];
 
 /**
  * A loaded model. It holds native memory: declare it with `await using`, and the indexes that it
@@ -196,13 +206,13 @@ export class ReAtt implements AsyncDisposable {
   async index(
     passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
     options: IndexOptions,
-  ): Promise<TokenIndex> {
+  ): Promise<OpenIndex> {
     const settings = resolveOptions(INDEX, options);
     const checked = checkedPassages(passages);
     return this.#model.lifetime.use(async () => {
       const { build } = await import("./reatt/indexing.ts");
       await build(this.#model, checked, settings);
-      return openIndex(settings.directory, {}, this.#model.searching);
+      return openFor(this.#model, settings.directory);
     });
   }
 
@@ -239,8 +249,8 @@ export class ReAtt implements AsyncDisposable {
 
   /**
    * Adds passages to an index of this model, with the options that it was built with. A passage
-   * whose id is in the index replaces the old one. Open indexes do not change; the returned index
-   * contains the new passages.
+   * whose id is in the index replaces the old one. An open index has `upsert`, which also splits
+   * documents; questions to open indexes see the new passages.
    *
    * @throws {InputError} as `index` does, and if `directory` has no index or one of another model.
    *
@@ -263,13 +273,13 @@ export class ReAtt implements AsyncDisposable {
   async add(
     passages: AsyncIterable<PassageInput> | Iterable<PassageInput>,
     options: AddOptions,
-  ): Promise<TokenIndex> {
+  ): Promise<OpenIndex> {
     const settings = resolveOptions(ADD, options);
     const checked = checkedPassages(passages);
     return this.#model.lifetime.use(async () => {
       const { add } = await import("./reatt/indexing.ts");
       await add(this.#model, checked, settings);
-      return openIndex(settings.directory, {}, this.#model.searching);
+      return openFor(this.#model, settings.directory);
     });
   }
 
@@ -311,8 +321,8 @@ export class ReAtt implements AsyncDisposable {
    * or documents as values. Their content is split into passages `ID#1`, `ID#2` …; so is a `text`
    * that is longer than the model reads, and a shorter one is a passage with its own id. It builds
    * the index if there is none, and encodes only what changed, so a program can begin with this
-   * call each time. The index then has exactly the passages of the source; only with a folder, it
-   * keeps passages that did not come from there.
+   * call each time. Documents that did not change are not even split. The index then has exactly
+   * the passages of the source; only with a folder, it keeps passages that did not come from there.
    *
    * @throws {InputError} as `index` and `sync` do, and for passages if the index follows a folder.
    *
@@ -338,14 +348,14 @@ export class ReAtt implements AsyncDisposable {
       | AsyncIterable<PassageInput | DocumentInput>
       | Iterable<PassageInput | DocumentInput>,
     options: SyncOptions,
-  ): Promise<TokenIndex> {
+  ): Promise<OpenIndex> {
     const settings = resolveOptions(SYNC, options);
     if (typeof source === "string") checkPath(source, "source");
     const checked = typeof source === "string" ? source : checkedDocuments(source);
     return this.#model.lifetime.use(async () => {
       const { bringUpToDate } = await import("./reatt/indexing.ts");
       await bringUpToDate(this.#model, checked, settings);
-      return openIndex(settings.directory, {}, this.#model.searching);
+      return openFor(this.#model, settings.directory);
     });
   }
 
@@ -371,9 +381,9 @@ export class ReAtt implements AsyncDisposable {
    * console.log(index.passageCount); // 1
    * ```
    */
-  async openIndex(directory: string, options?: OpenOptions): Promise<TokenIndex> {
+  async openIndex(directory: string, options?: OpenOptions): Promise<OpenIndex> {
     this.#model.lifetime.check();
-    return openIndex(directory, options, this.#model.searching);
+    return openFor(this.#model, directory, options);
   }
 
   /**
@@ -446,31 +456,27 @@ export class ReAtt implements AsyncDisposable {
    * for await (const found of model.retrieve(questions, index)) console.log(found.passages[0]!.id);
    * ```
    */
-  retrieve(question: string, index: TokenIndex, options?: RetrieveOptions): Promise<Hit[]>;
+  retrieve(question: string, index: Indexes, options?: RetrieveOptions): Promise<Hit[]>;
   retrieve(
     questions: readonly string[],
-    index: TokenIndex,
+    index: Indexes,
     options?: RetrieveOptions,
   ): AsyncGenerator<Retrieval, void>;
   retrieve(
     question: string | readonly string[],
-    index: TokenIndex,
+    index: Indexes,
     options?: RetrieveOptions,
   ): Promise<Hit[]> | AsyncGenerator<Retrieval, void> {
     if (typeof question === "string") return this.#retrieveOne(question, index, options);
     checkQuestionList(question);
-    this.#checkIndex(index);
+    const one = this.#searchable(index);
     this.#model.lifetime.check();
     const settings = resolveOptions(RETRIEVE_OPTIONS, options);
     const hybrid = chooseHybrid(settings.hybrid, this.config.hybrid, this.folder);
-    return retrievals(this.#model, question, index, { ...settings, hybrid });
+    return retrievals(this.#model, question, one, { ...settings, hybrid });
   }
 
-  async #retrieveOne(
-    question: string,
-    index: TokenIndex,
-    options?: RetrieveOptions,
-  ): Promise<Hit[]> {
+  async #retrieveOne(question: string, index: Indexes, options?: RetrieveOptions): Promise<Hit[]> {
     checkQuestion(question);
     const { value } = await this.retrieve([question], index, options).next();
     if (value!.error) throw value!.error;
@@ -516,7 +522,7 @@ export class ReAtt implements AsyncDisposable {
     options?: PhraseOptions,
   ): Promise<Phrase[] | Phrase[][]> {
     checkQuestions(question);
-    this.#checkIndex(index);
+    this.#searchable(index);
     const settings = resolveOptions(PHRASE_OPTIONS, options);
     const { hybrid: stored } = this.config;
     const hybrid = chooseHybrid(settings.hybrid ?? false, stored, this.folder);
@@ -533,7 +539,8 @@ export class ReAtt implements AsyncDisposable {
    * retrieval score of the passage: `scores.similarity` of a hit with the option `explain`. A model
    * with pooling compares no tokens: it explains with the score alone.
    *
-   * @param hit a hit, or another passage of the index by its id
+   * @param hit a hit, or another passage of the index by its id; of several indexes that have the
+   *   id, its `collection` names one
    * @throws {InputError} if the index does not have the passage, or the question is empty or has
    * more than 512 tokens.
    *
@@ -556,13 +563,13 @@ export class ReAtt implements AsyncDisposable {
    */
   async explain(
     question: string,
-    hit: { readonly id: string },
-    index: TokenIndex,
+    hit: { readonly id: string; readonly collection?: string | undefined },
+    index: Indexes,
   ): Promise<Explanation> {
     checkQuestion(question);
-    this.#checkIndex(index);
-    const id = idOfHit(hit);
-    return this.#model.lifetime.use(() => explain(this.#model, question, id, index));
+    const one = this.#searchable(index);
+    checkHit(hit);
+    return this.#model.lifetime.use(() => explain(this.#model, question, hit, one));
   }
 
   /**
@@ -703,7 +710,7 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Answers a question from an index: `retrieve`, then `read` for the best passages. `topK`
    * passages are returned, the first `readTopK` are read. For many questions, the replies come one
-   * after the other, in the order of the questions. If the model stores weights of hybrid search,
+   * after the other, in the order of the questions. A list of indexes is searched as one. If the model stores weights of hybrid search,
    * passages are ranked with BM25, unless `hybrid` is false.
    *
    * @throws {InputError} as `retrieve` does.
@@ -728,32 +735,28 @@ export class ReAtt implements AsyncDisposable {
    * for await (const { passages } of model.answer(questions, index)) console.log(passages[0]!.id);
    * ```
    */
-  answer(question: string, index: TokenIndex, options?: AnswerOptions): Promise<Reply<Hit>>;
+  answer(question: string, index: Indexes, options?: AnswerOptions): Promise<Reply<Hit>>;
   answer(
     questions: readonly string[],
-    index: TokenIndex,
+    index: Indexes,
     options?: AnswerOptions,
   ): AsyncGenerator<Reply<Hit>, void>;
   answer(
     question: string | readonly string[],
-    index: TokenIndex,
+    index: Indexes,
     options?: AnswerOptions,
   ): Promise<Reply<Hit>> | AsyncGenerator<Reply<Hit>, void> {
     if (typeof question === "string") return this.#answerOne(question, index, options);
     checkQuestionList(question);
-    this.#checkIndex(index);
+    const one = this.#searchable(index);
     this.#model.lifetime.check();
-    return answers(this.#model, question, index, resolveOptions(ANSWER, options));
+    return answers(this.#model, question, one, resolveOptions(ANSWER, options));
   }
 
-  async #answerOne(
-    question: string,
-    index: TokenIndex,
-    options?: AnswerOptions,
-  ): Promise<Reply<Hit>> {
+  async #answerOne(question: string, index: Indexes, options?: AnswerOptions): Promise<Reply<Hit>> {
     checkQuestion(question);
-    this.#checkIndex(index);
-    return onlyReply(answers(this.#model, [question], index, resolveOptions(ANSWER, options)));
+    const one = this.#searchable(index);
+    return onlyReply(answers(this.#model, [question], one, resolveOptions(ANSWER, options)));
   }
 
   /**
@@ -781,10 +784,10 @@ export class ReAtt implements AsyncDisposable {
    * console.log(prompt.includes("[1] Rhine"), sources[0]!.id); // true rhine
    * ```
    */
-  async context(question: string, index: TokenIndex, options?: ContextOptions): Promise<Context> {
+  async context(question: string, index: Indexes, options?: ContextOptions): Promise<Context> {
     checkQuestion(question);
-    this.#checkIndex(index);
-    return contextOf(this.#model, question, index, resolveOptions(CONTEXT, options));
+    const one = this.#searchable(index);
+    return contextOf(this.#model, question, one, resolveOptions(CONTEXT, options));
   }
 
   /**
@@ -809,11 +812,17 @@ export class ReAtt implements AsyncDisposable {
     return this.close();
   }
 
-  /** @throws {InputError} unless `index` is an open index that this model can search */
-  #checkIndex(index: unknown): asserts index is TokenIndex {
+  /**
+   * The index, or the one over several.
+   *
+   * @throws {InputError} unless it is open, and this model can search it
+   */
+  #searchable(given: Indexes): TokenIndex {
+    const index = oneIndex(given);
     checkOpenIndex(index, ["searchBatch", "snapshot"]);
-    const { directory, header } = index as TokenIndex;
-    checkModel(directory, header, this.#model.searching);
+    for (const { directory, header } of index.indexes)
+      checkModel(directory, header, this.#model.searching);
+    return index;
   }
 }
 
@@ -827,9 +836,9 @@ const notLoaded = (): InputError =>
   });
 
 /** @throws {InputError} unless `hit` is a passage with an id */
-function idOfHit(hit: unknown): string {
+function checkHit(hit: unknown): void {
   const { id } = (hit ?? {}) as { readonly id?: unknown };
-  if (typeof id === "string") return id;
+  if (typeof id === "string") return;
   throw new InputError({
     where: "hit",
     expected: "a hit of retrieve, or another object with the id of a passage",

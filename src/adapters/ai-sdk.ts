@@ -12,11 +12,10 @@ import { excerpt } from "../io/excerpt.ts";
 import {
   checkLoadedModel,
   checkObject,
-  checkOpenIndex,
+  checkOpenIndexes,
   checkQuestion,
 } from "../options/arguments.ts";
-import type { ContextOptions, Hit, ReAtt, RetrieveOptions } from "../reatt.ts";
-import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import type { ContextOptions, Hit, Indexes, ReAtt, RetrieveOptions } from "../reatt.ts";
 import { parseWhere } from "../retrieval/where/parse-where.ts";
 import type { Where } from "../retrieval/where/where.ts";
 
@@ -186,7 +185,7 @@ const CONTEXT_DESCRIPTION =
  */
 export function searchTool(
   model: ReAtt,
-  index: TokenIndex,
+  index: Indexes,
   options: SearchToolOptions = {},
 ): QuestionTool<Hit[]> {
   checkArguments(model, index, options);
@@ -230,7 +229,7 @@ const parsedWhere = (where: Where | string): Where =>
  */
 export function contextTool(
   model: ReAtt,
-  index: TokenIndex,
+  index: Indexes,
   options: ContextToolOptions = {},
 ): QuestionTool<string> {
   checkArguments(model, index, options);
@@ -240,9 +239,9 @@ export function contextTool(
   });
 }
 
-function checkArguments(model: ReAtt, index: TokenIndex, options: object): void {
+function checkArguments(model: ReAtt, index: Indexes, options: object): void {
   checkLoadedModel(model, ["retrieve"]);
-  checkOpenIndex(index, ["searchBatch"]);
+  checkOpenIndexes(index, ["searchBatch"]);
   checkObject(options, "options", "an object");
 }
 

@@ -9,15 +9,14 @@ import { Document } from "@langchain/core/documents";
 import { BaseRetriever, type BaseRetrieverInput } from "@langchain/core/retrievers";
 import { ensureConfig, type RunnableConfig } from "@langchain/core/runnables";
 import { InputError } from "../io/errors.ts";
-import { checkLoadedModel, checkObject, checkOpenIndex } from "../options/arguments.ts";
-import type { ReAtt, RetrieveOptions } from "../reatt.ts";
-import type { TokenIndex } from "../retrieval/search/token-index.ts";
+import { checkLoadedModel, checkObject, checkOpenIndexes } from "../options/arguments.ts";
+import type { Indexes, ReAtt, RetrieveOptions } from "../reatt.ts";
 
 export interface ReattRetrieverInput extends BaseRetrieverInput {
   /** A loaded model. */
   readonly model: ReAtt;
-  /** An open index of the model. */
-  readonly index: TokenIndex;
+  /** An open index of the model, or several. */
+  readonly index: Indexes;
   /** The number of documents, as in other retrievers. Default 4. */
   readonly k?: number;
   /** Other options of `ReAtt.retrieve`. */
@@ -64,7 +63,7 @@ export class ReattRetriever extends BaseRetriever {
 
   lc_namespace: string[] = ["reatt", "langchain"];
   readonly #model: ReattRetrieverInput["model"];
-  readonly #index: TokenIndex;
+  readonly #index: Indexes;
   readonly #options: RetrieveOptions;
 
   /** @throws {InputError} if there is no model or no index, or an option is unknown */
@@ -72,7 +71,7 @@ export class ReattRetriever extends BaseRetriever {
     checkObject(input, "new ReattRetriever", "{ model, index, k, retrieve }");
     const { model, index, k, retrieve, ...fields } = input;
     checkLoadedModel(model, ["retrieve"]);
-    checkOpenIndex(index, ["searchBatch"]);
+    checkOpenIndexes(index, ["searchBatch"]);
     checkFields(input);
     super(fields);
     this.#model = model;

@@ -15,6 +15,8 @@ export interface PlaceOfPassage {
   readonly title: string;
   /** The id of the document that the passage is a part of. */
   readonly document?: string | undefined;
+  /** The index that it is in, of several that were searched. */
+  readonly collection?: string | undefined;
   /** The page of a document with pages. */
   readonly page?: number | undefined;
   /** The lines of the file that the passage has, such as `10-14`. */
@@ -37,15 +39,16 @@ export interface Source extends PlaceOfPassage {
 
 /** @param linkOf default: the address of a field `url` alone */
 export function placeOfPassage(
-  { id, title = "", document, metadata }: PassageInput,
+  { id, title = "", document, collection, metadata }: PassageInput,
   linkOf: LinkOf = linkOfUrl,
 ): PlaceOfPassage {
   const { _page: page, _lines: lines } = metadata ?? {};
-  const link = linkOf({ id, document, metadata });
+  const link = linkOf({ id, document, collection, metadata });
   return {
     id,
     title,
     ...(document !== undefined && { document }),
+    ...(collection !== undefined && { collection }),
     ...(typeof page === "number" && { page }),
     ...(typeof lines === "string" && { lines }),
     ...(link !== undefined && { link }),

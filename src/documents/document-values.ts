@@ -1,5 +1,6 @@
 /** Documents that a program has as values: entries of a CMS, tickets, pages, rows of a database. */
 
+import { createHash } from "node:crypto";
 import { InputError } from "../io/errors.ts";
 import { checkedDocuments } from "../options/arguments.ts";
 import type { DocumentInput, Passage, PassageInput } from "../text/passage.ts";
@@ -40,17 +41,46 @@ export async function* splitDocuments(
 
 export async function* splitValues(
   values: AsyncIterable<DocumentInput | Passage>,
-  options: Omit<ResolvedReadOptions, "onProgress">,
+  options: SplitOptions,
 ): AsyncGenerator<Passage, void> {
+  for await (const { passages } of valueDocuments(values, options)) yield* passages();
+}
+
+type SplitOptions = Omit<ResolvedReadOptions, "onProgress">;
+
+/** A document with what tells whether it changed. Its passages are made when they are read. */
+export interface ValueDocument {
+  readonly id: string;
+  /** SHA-256 of all that it has. Undefined: unknown. */
+  readonly hash?: string | undefined;
+  passages(): AsyncIterable<Passage>;
+}
+
+export async function* valueDocuments(
+  values: AsyncIterable<DocumentInput | Passage>,
+  options: SplitOptions,
+): AsyncGenerator<ValueDocument, void> {
   for await (const value of values) {
     options.signal?.throwIfAborted();
-    if ("content" in value) yield* passagesOfValue(value, options);
-    else if (isWhole(value, options)) yield value;
-    else {
-      const { document = value.id, text: content, ...shared } = value;
-      for await (const passage of passagesOfValue({ ...shared, content }, options))
-        yield { ...passage, document };
-    }
+    yield { id: value.id, hash: hashOf(value), passages: () => passagesOf(value, options) };
+  }
+}
+
+function hashOf(value: DocumentInput | Passage): string {
+  const { content, ...fields } = { content: "", ...value };
+  return createHash("sha256").update(JSON.stringify(fields)).update(content).digest("hex");
+}
+
+async function* passagesOf(
+  value: DocumentInput | Passage,
+  options: SplitOptions,
+): AsyncGenerator<Passage, void> {
+  if ("content" in value) yield* passagesOfValue(value, options);
+  else if (isWhole(value, options)) yield value;
+  else {
+    const { document = value.id, text: content, ...shared } = value;
+    for await (const passage of passagesOfValue({ ...shared, content }, options))
+      yield { ...passage, document };
   }
 }
 
@@ -73,7 +103,7 @@ const noFormat = (
 
 async function* passagesOfValue(
   { id, title, content, format = "text", metadata }: DocumentInput,
-  options: Omit<ResolvedReadOptions, "onProgress">,
+  options: SplitOptions,
 ): AsyncGenerator<Passage, void> {
   const name = `x.${ENDINGS[format] ?? format}`;
   const reader = formatOf(name, options.readers);

@@ -55,7 +55,8 @@ const isLabel = (text: string): boolean => /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(tex
 
 /** Names of columns: BEIR's, or those of TREC's format. */
 const isHeader = (fields: readonly string[]): boolean =>
-  /^"?(?:(?:query|topic|q)[-_ ]?(?:id|no)|query|topic)"?$/i.test(fields[0]!) && !isLabel(fields.at(-1)!);
+  /^"?(?:(?:query|topic|q)[-_ ]?(?:id|no)|query|topic)"?$/i.test(fields[0]!) &&
+  !isLabel(fields.at(-1)!);
 
 const isJudgement = (fields: readonly string[]): boolean =>
   (fields.length === 3 || fields.length === 4) && isLabel(fields.at(-1)!);

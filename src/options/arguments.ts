@@ -283,6 +283,11 @@ export function checkOpenIndex(given: unknown, methods: readonly string[]): void
   throw problem("index", "an open index", shown(given), remedy);
 }
 
+/** As {@link checkOpenIndex}, of an index or of each of a list. */
+export function checkOpenIndexes(given: unknown, methods: readonly string[]): void {
+  for (const one of Array.isArray(given) ? given : [given]) checkOpenIndex(one, methods);
+}
+
 /**
  * @param methods what the caller needs of the model
  * @throws {InputError} unless `given` has these methods, as a loaded model does

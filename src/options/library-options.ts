@@ -187,4 +187,13 @@ export const OPEN_OPTIONS = {
    * index.
    */
   linkBase: optionally(LINK_BASE, "that of the index"),
+  /**
+   * What a search over several indexes calls this one by: the `collection` of its hits. Default:
+   * the name of its folder.
+   */
+  collection: option(text().min(1, "a name").optional(), {
+    help: "what a search over several indexes calls this one by",
+    defaultText: "the name of its folder",
+    flag: false,
+  }),
 };

@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import { LANGUAGES } from "../text/languages.ts";
-import { choice, flag, integer, number, option } from "./option.ts";
+import { choice, flag, integer, number, option, path } from "./option.ts";
 
 export const HYBRID = "Hybrid search";
 const READING = "Reading";
@@ -96,6 +96,20 @@ export const READ_TOP_K = {
   readTopK: option(integer(1).optional(), {
     help: "passages to read: the best ones",
     defaultText: `as many as the model stores, else ${PASSAGES_READ}`,
+    group: READING,
+  }),
+};
+
+/** What the documents lack, for their owner. */
+export const UNANSWERED = {
+  /**
+   * A file of this machine to which each question is appended that has neither an answer nor
+   * evidence, with its time, as a line of JSON. Nothing is sent. Default: none is written.
+   */
+  unansweredFile: option(path().optional(), {
+    help: "append questions that no block answers, with their time, to this local file",
+    placeholder: "FILE.jsonl",
+    defaultText: "none is written",
     group: READING,
   }),
 };

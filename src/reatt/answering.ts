@@ -22,18 +22,20 @@ import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { PassageInput } from "../text/passage.ts";
 import { type LoadedModel, scorePassages, tokenize, tokenizeOrError } from "./loaded-model.ts";
 import type { ANSWER } from "./options.ts";
-import { find, type Hit, hitsBy } from "./retrieving.ts";
+import { find, type Hit, hitsBy, noticeChanges } from "./retrieving.ts";
+import { recordUnanswered } from "./unanswered.ts";
 
 /** Questions of a batch share a pass over the index and each step of the decoder. */
 const QUESTIONS_PER_BATCH = 16;
 
 /** Finds the passages of questions in an index, and reads the best of them. */
-export function answers(
+export async function* answers(
   model: LoadedModel,
   questions: readonly string[],
   index: TokenIndex,
   options: Resolved<typeof ANSWER>,
 ): AsyncGenerator<Reply<Hit>, void> {
+  await noticeChanges(index, options);
   const { linkOf } = index;
   const { maxPassageTokens } = index.header;
   const { readTopK = model.config.readTopK ?? PASSAGES_READ } = options;
@@ -65,7 +67,13 @@ export function answers(
       };
     });
   const reading = { ...options, maxPassageTokens, linkOf, abstains: true };
-  return replies(model, questions, passagesOf, reading);
+  let position = 0;
+  for await (const reply of replies(model, questions, passagesOf, reading)) {
+    const question = questions[position++]!;
+    if (options.unansweredFile !== undefined)
+      await recordUnanswered(options.unansweredFile, question, reply);
+    yield reply;
+  }
 }
 
 /**

@@ -53,7 +53,8 @@ export async function contextOf(
     );
   let chosen: readonly Part[] = [];
   for (const part of candidates(reply)) {
-    const next = inOrder([...chosen.filter(({ passage }) => passage.id !== part.passage.id), part]);
+    const others = chosen.filter(({ passage }) => !isSame(passage, part.passage));
+    const next = inOrder([...others, part]);
     if (model.tokenizer.encode(written(place(next))).length <= maxTokens) chosen = next;
   }
   const sources = place(chosen);
@@ -63,17 +64,22 @@ export async function contextOf(
 
 /** First the blocks of evidence, then their whole passages, then the others, best first. */
 function candidates({ evidence, passages }: Reply<Hit>): Part[] {
-  const owners = [...new Set(evidence.map(({ id }) => id))].flatMap((id) =>
-    passages.filter((passage) => passage.id === id),
+  const owners = new Set(
+    evidence.flatMap((block) => passages.filter((passage) => isSame(passage, block))),
   );
-  const blocks = owners.map((passage) => ({
+  const blocks = [...owners].map((passage) => ({
     passage,
-    text: joined(evidence.filter(({ id }) => id === passage.id)),
+    text: joined(evidence.filter((block) => isSame(block, passage))),
   }));
-  const others = passages.filter((passage) => !owners.includes(passage));
+  const others = passages.filter((passage) => !owners.has(passage));
   const whole = [...owners, ...others].map((passage) => ({ passage, text: passage.text }));
   return [...blocks, ...whole];
 }
+
+type Named = Pick<Hit, "id" | "collection">;
+
+/** Passages of several indexes can have one id. */
+const isSame = (a: Named, b: Named): boolean => a.id === b.id && a.collection === b.collection;
 
 const joined = (blocks: readonly Evidence[]): string =>
   blocks
@@ -83,7 +89,8 @@ const joined = (blocks: readonly Evidence[]): string =>
 
 /** Passages of one document follow each other, in its order. */
 function inOrder(parts: readonly Part[]): Part[] {
-  const documentOf = ({ passage: { document, id } }: Part): string => document ?? id;
+  const documentOf = ({ passage: { document, id, collection = "" } }: Part): string =>
+    `${collection}\0${document ?? id}`;
   const documents = [...new Set(parts.map(documentOf))];
   return parts.toSorted(
     (a, b) =>

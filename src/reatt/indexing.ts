@@ -1,6 +1,6 @@
 /** Builds, extends and synchronises indexes with a loaded model. */
 
-import { splitValues } from "../documents/document-values.ts";
+import { type ValueDocument, valueDocuments } from "../documents/document-values.ts";
 import { isFolder } from "../documents/passage-file.ts";
 import {
   type ResolvedReadOptions,
@@ -12,6 +12,7 @@ import { encodePassageKeys } from "../encoder/passage-keys.ts";
 import { InputError } from "../io/errors.ts";
 import { sharedWidth, vectorSize } from "../model/config.ts";
 import { type PruningRule, pruningRule } from "../model/token-pruning.ts";
+import { checkedDocuments } from "../options/arguments.ts";
 import { INDEX_OPTIONS } from "../options/library-options.ts";
 import type { Resolved } from "../options/option.ts";
 import type { IndexHeader } from "../retrieval/index/format/manifest.ts";
@@ -27,7 +28,7 @@ import {
 } from "../retrieval/index/write/token-pruning.ts";
 import type { AddRequest, Place, PlaceOptions } from "../retrieval/places/place.ts";
 import { placeOf } from "../retrieval/places/place-of.ts";
-import { synchronisePassages } from "../sync/passages.ts";
+import { changeDocuments, type DocumentChanges, synchroniseDocuments } from "../sync/documents.ts";
 import { readRecord } from "../sync/record.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
 import type { SyncTarget } from "../sync/target.ts";
@@ -123,9 +124,36 @@ export async function bringUpToDate(
   }
   await using place = placeToWrite(options);
   const { target, reading } = await syncTarget(model, place, options);
-  const passages =
-    typeof source === "string" ? readDocuments(source, reading) : splitValues(source, reading);
-  await synchronisePassages(passages, target, options.delete, options.signal);
+  const documents =
+    typeof source === "string" ? fileDocument(source, reading) : valueDocuments(source, reading);
+  const { delete: mayDelete, signal } = options;
+  await synchroniseDocuments(documents, target, { mayDelete, splitting: reading, signal });
+}
+
+/** A file as one document, which is read at each call. */
+async function* fileDocument(
+  file: string,
+  reading: Omit<ResolvedReadOptions, "onProgress">,
+): AsyncGenerator<ValueDocument, void> {
+  yield { id: file, passages: () => readDocuments(file, reading) };
+}
+
+/** Adds or replaces documents of an index, and deletes others by their ids. */
+export async function changeIndex(
+  model: LoadedModel,
+  { values = [], deleted }: ChangedValues,
+  options: Resolved<typeof SYNC>,
+): Promise<DocumentChanges> {
+  await using place = placeToWrite(options);
+  const { target, reading } = await syncTarget(model, place, options);
+  const documents = valueDocuments(checkedDocuments(values), reading);
+  const { signal } = options;
+  return await changeDocuments({ documents, deleted }, target, { splitting: reading, signal });
+}
+
+interface ChangedValues {
+  readonly values?: unknown;
+  readonly deleted?: readonly string[] | undefined;
 }
 
 /** The index of a place for `sync`, and the options that its documents are read with. */

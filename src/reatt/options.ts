@@ -19,7 +19,12 @@ import {
   withDefault,
   withDerivedDefault,
 } from "../options/option.ts";
-import { ANSWER_OPTIONS, PASSAGES_RETURNED, READ_TOP_K } from "../options/search-request.ts";
+import {
+  ANSWER_OPTIONS,
+  PASSAGES_RETURNED,
+  READ_TOP_K,
+  UNANSWERED,
+} from "../options/search-request.ts";
 import type { BuildProgress } from "../retrieval/index/write/build.ts";
 import { type RankOptions, RETRIEVE_OPTIONS } from "../retrieval/rank.ts";
 import type { PhraseSearchOptions } from "../retrieval/search-phrases.ts";
@@ -76,6 +81,19 @@ export interface SyncOptions
     Given<typeof SIGNAL>,
     Given<typeof SYNC> {}
 
+const { directory: _, delete: __, include: ___, ignore: ____, ...CHANGING } = SYNC;
+
+/** Options of `OpenIndex.upsert`. */
+export const UPSERT = CHANGING;
+
+export interface UpsertOptions
+  extends Omit<SyncOptions, "directory" | "delete" | "include" | "ignore"> {}
+
+/** Options of `OpenIndex.remove`. */
+export const REMOVE = { ...WRITE_OPTIONS, ...SIGNAL };
+
+export interface RemoveOptions extends Given<typeof WRITE_OPTIONS>, Given<typeof SIGNAL> {}
+
 /** Options of `index` and `forecast`. */
 export const INDEX = { ...ADD, ...INDEX_OPTIONS };
 
@@ -112,6 +130,7 @@ export const ANSWER = {
   distinct: withDefault(RETRIEVE_OPTIONS.distinct, true),
   ...READ_TOP_K,
   ...ANSWER_OPTIONS,
+  ...UNANSWERED,
   onText: READ_OPTIONS.onText,
 };
 
@@ -120,6 +139,7 @@ export interface AnswerOptions
   extends Omit<RetrieveOptions, "topK">,
     Given<typeof READ_TOP_K>,
     Given<typeof ANSWER_OPTIONS>,
+    Given<typeof UNANSWERED>,
     Pick<ReadOptions, "onText">,
     Given<typeof ANSWER> {}
 

@@ -7,10 +7,11 @@ import type { FoundPassage } from "../retrieval/rank.ts";
 import type { IndexGeneration } from "../retrieval/search/generation.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import { type PhraseRequest, searchPhrases } from "../retrieval/search-phrases.ts";
+import type { Passage } from "../text/passage.ts";
 import type { Span } from "../text/span.ts";
 import { windowPlaces } from "../text/tokens/token-places.ts";
 import { type LoadedModel, tokenize } from "./loaded-model.ts";
-import { find, type Hit, tokensInIndex } from "./retrieving.ts";
+import { find, type Hit, noticeChanges, tokensInIndex } from "./retrieving.ts";
 
 /** A phrase that answers a question, with its passage. `score` is that of the phrase. */
 export interface Phrase extends Hit {
@@ -42,6 +43,7 @@ export async function findPhrases(
   const tokenized = questions.map((text) => tokenize(model, text));
   const ids = tokenized.map((question) => question.ids);
   const { queryEncoder } = model.retriever;
+  await noticeChanges(index, { filter, hybrid });
   const vectors = await encodeSequences(queryEncoder, model.config, ids, "phrases", { signal });
   if (!hybrid) return index.snapshot((own) => phrasesOf(model, own, vectors, request));
   const ranking = { topK, where, filter, hybrid, signal, granularity: "passage" } as const;
@@ -60,7 +62,9 @@ async function phrasesOf(
   request: PhraseRequest,
 ): Promise<Phrase[][]> {
   const found = await searchPhrases(generation, vectors, request, async (passage, keys) => {
-    const { windows, kept } = await tokensInIndex(model, passage, generation.header, keys);
+    const isOwner = ({ collection }: IndexGeneration) => collection === passage.collection;
+    const { header } = generation.members.find(isOwner) ?? generation;
+    const { windows, kept } = await tokensInIndex(model, passage, header, keys);
     return windowPlaces(model.tokenizer, passage.text, windows, kept);
   });
   return Promise.all(
@@ -82,11 +86,13 @@ async function phrasesOfHits(
   hits: readonly FoundPassage[],
   { granularity, topK, signal }: PhraseRequest,
 ): Promise<Phrase[]> {
-  const ids = hits.map(({ passage }) => passage.id);
-  const request = { granularity, topK, signal, filter: new Set(ids), where: undefined };
+  const most = topK * generation.members.length; // each can have a passage with the id
+  const filter = new Set(hits.map(({ passage }) => passage.id));
+  const request = { granularity, topK: most, signal, filter, where: undefined };
   const [phrases] = await phrasesOf(model, generation, [vectors], request);
-  const byId = new Map(phrases!.map((phrase) => [phrase.id, phrase]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
+  const keyOf = ({ id, collection = "" }: Passage) => `${collection}\0${id}`;
+  const byKey = new Map(phrases!.map((phrase) => [keyOf(phrase), phrase]));
+  return hits.flatMap(({ passage }) => byKey.get(keyOf(passage)) ?? []);
 }
 
 const hybridPhrases = (granularity: string): InputError =>

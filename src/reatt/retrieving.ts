@@ -127,6 +127,7 @@ export async function* retrievals(
   index: TokenIndex,
   request: Omit<RankRequest, "scoreOf"> & { readonly explain: boolean },
 ): AsyncGenerator<Retrieval, void> {
+  await noticeChanges(index, request);
   const hitOf = hitsBy({ ...request, linkOf: index.linkOf });
   const search = { ...request, similarities: request.explain ? request.topK : 0 };
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
@@ -149,6 +150,18 @@ export interface FoundFor {
 }
 
 type FindRequest = Omit<RankRequest, "scoreOf">;
+
+/**
+ * Moves an index to its newest generation before questions. What was made of ordinals, a `filter`
+ * or a lexical index, belongs to the generation that is open.
+ */
+export async function noticeChanges(
+  index: TokenIndex,
+  { filter, hybrid }: Pick<RankRequest, "filter"> & { readonly hybrid?: unknown },
+): Promise<void> {
+  const isLexical = (hybrid as Partial<HybridOptions> | undefined)?.lexical !== undefined;
+  if (typeof filter !== "function" && !isLexical) await index.catchUp();
+}
 
 /** The best passages of an index for each question. */
 export function find(
@@ -228,19 +241,20 @@ export async function rerank<P extends PassageInput>(
   });
 }
 
-/** Why the passage `id` of an index has its score for a question. */
+/** Why a passage of an index has its score for a question. */
 export async function explain(
   model: LoadedModel,
   text: string,
-  id: string,
+  { id, collection }: { readonly id: string; readonly collection?: string | undefined },
   index: TokenIndex,
 ): Promise<Explanation> {
   const question = tokenize(model, text);
   const [vectors] = await encodeQuestions(model, [question]);
+  await index.catchUp();
   return index.snapshot(async (generation) => {
-    const ordinal = await generation.find(id);
+    const ordinal = await generation.find(id, collection);
     if (ordinal === undefined) throw notInIndex(id, generation.directory);
-    const { header } = generation;
+    const { header } = generation.ownerOf(ordinal);
     const matches = await generation.matches(vectors!, ordinal);
     if (header.pooling !== undefined) return { score: matches[0]!.score, tokens: [] };
     const passage = (await generation.passages([ordinal]))[0]!;

@@ -18,14 +18,16 @@ export type RankPassages<Q> = (
   topK: number,
 ) => Promise<readonly Ranking[]>;
 
-type Named = Pick<Passage, "id" | "title" | "document">;
+type Named = Pick<Passage, "id" | "title" | "document" | "collection">;
 
 /** The name of the document of a passage. */
 export const documentOf = ({ id, title, document }: Named): string => document ?? (title || id);
 
 /** Differs between documents, also if the id of one is the title of another. */
-export const documentKey = ({ id, title, document }: Named): string =>
-  document === undefined ? (title ? `title ${title}` : `id ${id}`) : `document ${document}`;
+export const documentKey = ({ id, title, document, collection }: Named): string =>
+  `${collection ?? ""}\0${
+    document === undefined ? (title ? `title ${title}` : `id ${id}`) : `document ${document}`
+  }`;
 
 /**
  * Returns the best passage of each of the `topK` best groups, such as documents, best first.

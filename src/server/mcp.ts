@@ -154,12 +154,13 @@ type Shown = z.output<typeof DOCUMENT>["passages"][number];
 
 /** A passage with its id, text, place, link, score, and the fields that its document gave. */
 function forAssistant({ metadata = {}, ...passage }: Shown & { score?: number | undefined }) {
-  const { id, title, text, document, place, link, score } = passage;
+  const { id, title, text, document, collection, place, link, score } = passage;
   const own = Object.entries(metadata).filter(([name]) => !name.startsWith("_"));
   return {
     ...{ id, title, text },
     ...(score !== undefined && { score }),
     ...(document !== undefined && { document }),
+    ...(collection !== undefined && { collection }),
     ...(place !== undefined && { place }),
     ...(link !== undefined && { link }),
     ...(own.length > 0 && { metadata: Object.fromEntries(own) }),

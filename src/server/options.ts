@@ -1,7 +1,17 @@
 /** The options of `reatt serve` that are not about the model or the index. */
 
 import { z } from "zod";
-import { flag, integer, number, option, path, type Resolved, text } from "../options/option.ts";
+import {
+  flag,
+  infoOf,
+  integer,
+  number,
+  option,
+  path,
+  type Resolved,
+  text,
+} from "../options/option.ts";
+import { UNANSWERED } from "../options/search-request.ts";
 
 const SERVER = "Server";
 
@@ -90,6 +100,10 @@ export const SERVER_OPTIONS = {
   }),
   shutdownTimeout: option(number({ from: 0, to: 3_600 }).default(60), {
     help: "seconds after which a stop ends the requests that are still running",
+    group: SERVER,
+  }),
+  unansweredFile: option(UNANSWERED.unansweredFile.clone(), {
+    ...infoOf(UNANSWERED.unansweredFile),
     group: SERVER,
   }),
   queue: option(integer(1, 10_000).default(128), {

@@ -1,6 +1,5 @@
 /** Runs a server until it is stopped: the service, the routes and the listening socket. */
 
-import { basename, resolve } from "node:path";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { ReAtt } from "../reatt.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
@@ -44,9 +43,11 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const isKey =
     options.apiKeyFile === undefined ? undefined : await readApiKeys(options.apiKeyFile);
   const metrics = createMetrics(() => service);
-  const collection = collectionOf(index.directory, options);
+  const collection = collectionOf(index, options);
   const onBatch = metrics.countBatch;
-  const service = await Service.start({ model, index, collection, queue, onBatch });
+  const { unansweredFile } = options;
+  const served = { model, index, collection, queue, unansweredFile, onBatch };
+  const service = await Service.start(served);
   const timeout = options.timeout * 1000;
   const may = writable ? "can ask, and change the index" : "can ask";
   const report = errorReporter(log);
@@ -89,13 +90,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   };
 }
 
-/** @param directory of the index, whose name stands for a title */
+/** What the documents of an index are called: its collections, unless there is a title. */
 export const collectionOf = (
-  directory: string,
-  {
-    title = basename(resolve(directory)),
-    description,
-  }: Pick<ServerOptions, "title" | "description">,
+  index: TokenIndex,
+  { title = index.collection, description }: Pick<ServerOptions, "title" | "description">,
 ): CollectionInfo => ({ title, description });
 
 /** Moves to newer generations of the index, which other processes make. */

@@ -1,6 +1,6 @@
 /**
- * The record of a folder that an index is kept in step with: which passages each file has, and of
- * which contents.
+ * The record of a folder that an index is kept in step with, or of documents that are values: which
+ * passages each file or document has, and of which contents.
  *
  * It is written before the index changes and again after it. The first time, the files that are
  * going to change have no hash and all their passages, the old ones and the new ones. So whenever
@@ -34,10 +34,10 @@ const patterns = z.array(z.string()).readonly().optional();
 
 const folderRecord = z.strictObject({
   format: z.literal("reatt-sync"),
-  /** Version 1 has no checksum. */
-  version: z.literal([1, 2]),
-  /** The folder, as an absolute path. */
-  folder: z.string(),
+  /** Version 1 has no checksum, and only version 3 no folder. */
+  version: z.literal([1, 2, 3]),
+  /** The folder, as an absolute path; undefined for documents that are values, with their ids. */
+  folder: z.string().optional(),
   /** The options that the files were read with. */
   splitting,
   /** Which files are read. */
@@ -76,7 +76,8 @@ export const writeRecord = (
   place: Place,
   given: Omit<FolderRecord, "format" | "version">,
 ): Promise<void> => {
-  const record: FolderRecord = { format: "reatt-sync", version: 2, ...given };
+  const version = given.folder === undefined ? 3 : 2;
+  const record: FolderRecord = { format: "reatt-sync", version, ...given };
   return place.writeRecord(JSON.stringify({ ...record, checksum: checksumOf(record) }));
 };
 
@@ -96,11 +97,11 @@ function damaged(
   { address, folder, name }: Pick<Place, "address" | "folder" | "name">,
   { format, version }: Record<string, unknown>,
 ): InputError {
-  const isNewer = format === "reatt-sync" && typeof version === "number" && version > 2;
+  const isNewer = format === "reatt-sync" && typeof version === "number" && version > 3;
   return new InputError({
     code: "ERR_REATT_DAMAGED_INDEX",
     where: folder ? join(address, "sync", "record.json") : `the record of ${name}`,
-    expected: "the record of a folder with its own checksum, of version 1 or 2",
+    expected: "the record of a folder with its own checksum, of version 1 to 3",
     got: isNewer ? `version ${version}` : "damaged contents",
     remedy: isNewer
       ? "use a newer version of reatt"

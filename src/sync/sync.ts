@@ -199,7 +199,7 @@ async function knownFiles(
 ): Promise<Map<string, FileRecord>> {
   const record = await readRecord(place);
   if (!record || generation === undefined) return new Map();
-  if (record.folder !== root) throw anotherFolder(place.name, record.folder, root);
+  if (record.folder !== root) throw anotherSource(place.name, record.folder, root);
   const files = Object.entries(record.files);
   const forget = ([name, { ids }]: [string, FileRecord]): [string, FileRecord] => [name, { ids }];
   if (JSON.stringify(record.splitting) !== JSON.stringify(splittingOf(options)))
@@ -267,8 +267,13 @@ async function readChanged(
   return { ids, damaged, count, skipped };
 }
 
-const anotherFolder = (where: string, expected: string, got: string): InputError =>
-  new InputError({ where, expected: `the folder ${expected}`, got, remedy: "use another index" });
+const anotherSource = (where: string, folder: string | undefined, got: string): InputError =>
+  new InputError({
+    where,
+    expected: folder === undefined ? "documents as values" : `the folder ${folder}`,
+    got,
+    remedy: "use another index",
+  });
 
 const nothingToIndex = (where: string): InputError =>
   new InputError({

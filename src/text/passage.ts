@@ -8,6 +8,8 @@ export interface Passage {
   readonly text: string;
   /** The id of the document that the passage is a part of. */
   readonly document?: string | undefined;
+  /** The index that it is in, where a search over several indexes found it. It is not stored. */
+  readonly collection?: string | undefined;
   /** Further fields by name. An index stores and returns them, and a search can filter by them. */
   readonly metadata?: Metadata | undefined;
 }

@@ -192,6 +192,7 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 /** Values by their placeholder: where one is needed, and another where it is tested. */
 const SAMPLES: Readonly<Record<string, readonly [needed: string, tested: string]>> = {
   "DIR|NAME": [at("index"), at("other-index")],
+  "DIR|NAME,...": [at("index"), at("other-index")],
   "FILE.jsonl": [at("questions.jsonl"), at("other.jsonl")],
   "FOLDER|FILE|-": [at("docs"), at("questions.jsonl")],
   CONDITION: ["year = 1", "year >= 2020"],

@@ -13,6 +13,7 @@ import {
   PASSAGES_RETURNED,
   READ_TOP_K,
   READERS,
+  UNANSWERED,
 } from "../../options/search-request.ts";
 import { ANSWER } from "../../reatt/options.ts";
 import type { AnswerOptions, Phrase } from "../../reatt.ts";
@@ -34,7 +35,7 @@ import {
 } from "../shared/search.ts";
 import { UsageError } from "../shared/usage-error.ts";
 
-const { reader, ...READING } = { ...READ_TOP_K, ...ANSWER_OPTIONS };
+const { reader, ...READING } = { ...READ_TOP_K, ...ANSWER_OPTIONS, ...UNANSWERED };
 
 const OPTIONS = {
   ...searchOptions(ANSWER.topK),

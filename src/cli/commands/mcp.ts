@@ -14,7 +14,7 @@ import { Service } from "../../server/service/service.ts";
 import { shortMessages } from "../../server/short-messages.ts";
 import { defineCommand } from "../line/command.ts";
 import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "../shared/engine.ts";
-import { INDEX, MODEL, STORE } from "../shared/file-options.ts";
+import { INDEXES, MODEL, STORE } from "../shared/file-options.ts";
 import { loadModelFor } from "../shared/load-model.ts";
 import { runServer } from "../shared/run-server.ts";
 
@@ -26,7 +26,7 @@ const { port, writable: _, ...serverOptions } = SERVER_OPTIONS;
 export const mcpCommand = defineCommand({
   options: {
     model: MODEL,
-    index: INDEX,
+    index: INDEXES,
     store: STORE,
     ...serverOptions,
     ...LINK_OPTION,
@@ -41,8 +41,10 @@ export const mcpCommand = defineCommand({
       return runServer(serve, { ...values, port, writable: false }, signal, "/mcp");
     await using model = await loadModelFor(values.index, values.model, signal);
     await using index = await openToSearch(model, values.index, values, signal);
-    const collection = collectionOf(index.directory, values);
-    await using service = await Service.start({ model, index, collection, queue: values.queue });
+    const collection = collectionOf(index, values);
+    const { queue, unansweredFile } = values;
+    const served = { model, index, collection, queue, unansweredFile };
+    await using service = await Service.start(served);
     const report = errorReporter(logToStderr);
     const { assistant } = values;
     const timeout = values.timeout * 1000;

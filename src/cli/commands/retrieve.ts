@@ -7,6 +7,7 @@ import type { Hit } from "../../reatt.ts";
 import { documentOf } from "../../retrieval/documents.ts";
 import { placeOf } from "../../retrieval/places/place-of.ts";
 import type { Granularity } from "../../retrieval/rank.ts";
+import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import { readRecord } from "../../sync/record.ts";
 import { placeInWords } from "../../text/place.ts";
 import type { Question } from "../../text/read-passages.ts";
@@ -60,7 +61,7 @@ export const retrieveCommand = defineCommand({
   run: (values, signal, words) =>
     withSearch({ ...values, question: questionOf(values, words) }, signal, async (search) => {
       const { json, files, csv, md, run } = values;
-      const format = await formatOf(values, search.index.directory);
+      const format = await formatOf(values, search.index);
       const printed = json || files || csv || md || run === undefined;
       const failures = new UnreadableQuestions(search.questions.length);
       const found = run === undefined ? retrieveAll(search) : retrieveForRun(search, values);
@@ -132,18 +133,29 @@ interface FormatValues {
 /** @throws {UsageError} for two formats */
 async function formatOf(
   values: FormatValues,
-  directory: string,
+  index: TokenIndex,
 ): Promise<(result: Result) => string> {
   const { json, files, csv, md } = values;
   const given = Object.entries({ json, files, csv, md }).filter(([, isGiven]) => isGiven);
   if (given.length > 1) throw new UsageError(`--${given[0]![0]} with --${given[1]![0]}`);
   if (json) return (result) => toJson(result, values);
-  await using place = placeOf(directory);
-  const pathOf = pathsIn((await readRecord(place))?.folder);
+  const pathOf = pathsIn(await foldersOf(index));
   if (files) return ({ hits }) => toFiles(hits, pathOf);
   if (csv) return ({ question: { question }, hits }) => toCsv(question, hits, pathOf);
   if (md) return ({ question: { question }, hits }) => toMarkdown(question, hits, pathOf);
   return toText;
+}
+
+/** The folder of the documents of each collection, or of the only index. */
+async function foldersOf({
+  indexes,
+}: TokenIndex): Promise<(collection?: string) => string | undefined> {
+  const folders = new Map<string, string | undefined>();
+  for (const { collection, directory } of indexes) {
+    await using place = placeOf(directory);
+    folders.set(collection, (await readRecord(place))?.folder);
+  }
+  return (collection = indexes[0]!.collection) => folders.get(collection);
 }
 
 function toJson(
@@ -152,6 +164,7 @@ function toJson(
 ): string {
   const results = hits.map((hit) => ({
     document: granularity === "document" ? documentOf(hit) : hit.document,
+    collection: hit.collection,
     id: hit.id,
     score: hit.score,
     scores: hit.scores,

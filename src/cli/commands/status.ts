@@ -5,7 +5,7 @@ import { placeOf } from "../../retrieval/places/place-of.ts";
 import { compareFolder } from "../../sync/compare.ts";
 import { readRecord } from "../../sync/record.ts";
 import { named } from "../collections/collection-values.ts";
-import { type Collection, findConfig, printable } from "../collections/collections.ts";
+import { type Collection, type Config, findConfig, printable } from "../collections/collections.ts";
 import { checkAccepted } from "../collections/trust.ts";
 import { defineCommand } from "../line/command.ts";
 import { JSON_LINES } from "../shared/file-options.ts";
@@ -35,22 +35,31 @@ interface IndexedState {
 
 export const statusCommand = defineCommand({
   options: { json: JSON_LINES },
-  operands: { placeholder: "NAME", help: "a collection; without it, all of reatt.config.json" },
+  operands: {
+    placeholder: "NAME,...",
+    help: "collections; without them, all of reatt.config.json",
+  },
   example: "reatt status",
   async run({ json }, signal, operands) {
     const config = await findConfig();
     if (!config) throw new UsageError("there is no reatt.config.json; reatt init writes one");
-    const [name, ...others] = operands;
-    if (others.length > 0) throw new UsageError("one name is needed");
-    const chosen = name === undefined ? config.collections : [named(config, name)];
+    const names = operands.flatMap((operand) => operand.split(","));
+    const chosen = names.length === 0 ? config.collections : names.map(collectionIn(config));
     await checkAccepted(config, signal);
     for (const collection of chosen) {
-      if (!collection) throw new UsageError(`${name}: no collection of ${config.file}`);
       const status = await statusOf(collection, signal);
       process.stdout.write(json ? `${JSON.stringify(status)}\n` : describe(status));
     }
   },
 });
+
+const collectionIn =
+  (config: Config) =>
+  (name: string): Collection => {
+    const collection = named(config, name);
+    if (collection) return collection;
+    throw new UsageError(`${name}: no collection of ${config.file}`);
+  };
 
 async function statusOf(
   { name, description, path, index, include, ignore }: Collection,

@@ -8,11 +8,12 @@ import { plain } from "./plain.ts";
 /** Names the document of a hit: its file, if the folder of the files is known. */
 export type PathOf = (hit: Hit) => string;
 
-/** @param folder of the documents, which `reatt sync` knows */
+/** @param folderOf the documents of a collection, which `reatt sync` knows */
 export const pathsIn =
-  (folder: string | undefined): PathOf =>
-  ({ id, document = id, metadata }) => {
+  (folderOf: (collection: string | undefined) => string | undefined): PathOf =>
+  ({ id, document = id, collection, metadata }) => {
     if (typeof metadata?._source !== "string") return document;
+    const folder = folderOf(collection);
     return folder === undefined ? metadata._source : join(folder, metadata._source);
   };
 

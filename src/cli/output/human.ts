@@ -23,9 +23,9 @@ const LEAST_SHOWN = 0.05;
 
 export function formatHits(question: string, hits: readonly Hit[]): string {
   const lines = hits.map(
-    ({ id, title, text, score, duplicates }, index) =>
-      `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
-      `      ${snippet(text, undefined, false)}${alsoIn(duplicates)}`,
+    (hit, index) =>
+      `${rank(index)} ${hit.score.toFixed(3)}  ${heading(hit)}\n` +
+      `      ${snippet(hit.text, undefined, false)}${alsoIn(hit.duplicates)}`,
   );
   return [plain(question), ...(lines.length > 0 ? lines : ["no passage"]), ""].join("\n");
 }
@@ -42,13 +42,13 @@ export function formatReply(
   const probable = reply.evidence.filter(({ score }, i) => i === 0 || score >= LEAST_SHOWN);
   const copies = new Map(reply.passages.map(({ id, duplicates }) => [id, duplicates]));
   const blocks = probable.map(
-    ({ id, title, text, score, span, ...place }, index) =>
-      `${rank(index)} ${[heading(id, title), ...placeOf(place)].join(", ")}: ${percent(score)}\n` +
-      `${blockText(text, span, bold)}${alsoIn(copies.get(id))}`,
+    (block, index) =>
+      `${rank(index)} ${[heading(block), ...placeOf(block)].join(", ")}: ${percent(block.score)}\n` +
+      `${blockText(block.text, block.span, bold)}${alsoIn(copies.get(block.id))}`,
   );
   const passages = reply.passages.map(
-    ({ id, title, text, score, attention, span }, index) =>
-      `${rank(index)} ${heading(id, title)}: score ${score.toFixed(3)}` +
+    ({ text, score, attention, span, ...passage }, index) =>
+      `${rank(index)} ${heading(passage)}: score ${score.toFixed(3)}` +
       `${attention > 0 ? `, ${share} ${percent(attention)}` : ""}\n` +
       `      ${snippet(text, span, bold)}`,
   );
@@ -104,8 +104,8 @@ function blockText(text: string, span: Span | undefined, bold: boolean): string 
 export function formatPhrases(question: string, phrases: readonly Phrase[], bold: boolean): string {
   const [best] = phrases;
   const lines = phrases.map(
-    ({ id, title, text, score, span }, index) =>
-      `${rank(index)} ${score.toFixed(3)}  ${heading(id, title)}\n` +
+    ({ text, score, span, ...passage }, index) =>
+      `${rank(index)} ${score.toFixed(3)}  ${heading(passage)}\n` +
       `      ${snippet(text, span, bold)}`,
   );
   return [plain(question), best ? mark(plain(best.answer), bold) : "no answer", ...lines, ""].join(
@@ -134,8 +134,9 @@ function wordStart(text: string, from: number, limit: number): number {
   return space === -1 ? limit : from + space + 1;
 }
 
-function heading(id: string, title: string): string {
-  return title === "" ? plain(id) : `${plain(title)} (${plain(id)})`;
+function heading({ id, title, collection }: Pick<Hit, "id" | "title" | "collection">): string {
+  const name = title === "" ? plain(id) : `${plain(title)} (${plain(id)})`;
+  return collection === undefined ? name : `${plain(collection)}: ${name}`;
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;

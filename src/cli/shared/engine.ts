@@ -4,8 +4,10 @@ import { FAISS_OPTIONS, OPEN_OPTIONS } from "../../options/library-options.ts";
 import { choice, infoOf, option, optionally, type Resolved } from "../../options/option.ts";
 import type { ReAtt } from "../../reatt.ts";
 import type { Engine } from "../../retrieval/places/folder/open-engine.ts";
+import { joinIndexes } from "../../retrieval/places/joined-index.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
+import type { IndexPlace } from "./file-options.ts";
 import { UsageError } from "./usage-error.ts";
 
 const { group } = infoOf(OPEN_OPTIONS.preset) as { readonly group: string };
@@ -25,27 +27,41 @@ export const LINK_OPTION = { linkBase: OPEN_OPTIONS.linkBase };
 
 export type EngineValues = Resolved<typeof ENGINE_OPTIONS>;
 
-/** Opens an index with the engine of the options, and shows the progress of loading it. */
+/**
+ * Opens indexes with the engine of the options, as one, and shows the progress of loading them. An
+ * index that belongs to a collection is called by its name.
+ */
 export async function openToSearch(
   model: ReAtt,
-  directory: string,
+  places: readonly IndexPlace[],
   values: EngineValues & Partial<Resolved<typeof LINK_OPTION>>,
   signal: AbortSignal,
 ): Promise<TokenIndex> {
   const engine = engineOf(values);
   let progress: Progress | undefined;
-  return model
-    .openIndex(directory, {
-      preset: values.preset,
-      engine,
-      linkBase: values.linkBase,
-      onProgress: ({ tokens, total }) => {
-        progress ??= startProgress("tokens", total);
-        progress.update(tokens);
-      },
-      signal,
-    })
-    .finally(() => progress?.stop());
+  const opened: TokenIndex[] = [];
+  try {
+    for (const { directory, collection, linkBase } of places)
+      opened.push(
+        await model.openIndex(directory, {
+          preset: values.preset,
+          engine,
+          collection,
+          linkBase: values.linkBase ?? linkBase,
+          onProgress: ({ tokens, total }) => {
+            progress ??= startProgress("tokens", total);
+            progress.update(tokens);
+          },
+          signal,
+        }),
+      );
+    return joinIndexes(opened);
+  } catch (error) {
+    await Promise.all(opened.map((index) => index.close()));
+    throw error;
+  } finally {
+    progress?.stop();
+  }
 }
 
 /** @throws {UsageError} for options of another engine */

@@ -1,9 +1,12 @@
 /** Options that many commands have, and files that they name. */
 
+import { existsSync } from "node:fs";
+import { z } from "zod";
 import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
 import { InputError, systemProblem } from "../../io/errors.ts";
 import { readOpened } from "../../io/open-file.ts";
 import { flag, option, path, text } from "../../options/option.ts";
+import { manifestPath } from "../../retrieval/index/format/manifest.ts";
 
 export const MODEL = option(path().default(EMBEDDED_MODEL), {
   help: "folder of the model, or its name on the Hugging Face hub",
@@ -16,6 +19,32 @@ export const INDEX = option(path(), {
   placeholder: "DIR|NAME",
   defaultText: "the only collection",
 });
+
+/** Where an index is that is searched, and what hits say of it. */
+export interface IndexPlace {
+  readonly directory: string;
+  /** The collection that it belongs to. */
+  readonly collection?: string | undefined;
+  readonly linkBase?: string | undefined;
+}
+
+/** A folder or an address can have commas. */
+const placesOf = (given: string): IndexPlace[] =>
+  (given.includes("://") || existsSync(manifestPath(given)) ? [given] : given.split(",")).map(
+    (directory) => ({ directory }),
+  );
+
+/** For commands that search. */
+export const INDEXES = option(
+  z.array(z.object({ directory: path() })).transform((places): readonly IndexPlace[] => places),
+  {
+    help: "folders of indexes, or collections of reatt.config.json, that are searched as one",
+    placeholder: "DIR|NAME,...",
+    defaultText: "all collections",
+    parse: placesOf,
+    own: true,
+  },
+);
 
 export const STORE = option(text().optional(), {
   help:

@@ -3,6 +3,7 @@
 import { ReAtt } from "../../reatt.ts";
 import { readHeader } from "../../retrieval/maintain.ts";
 import { startDownloadProgress } from "../output/download-progress.ts";
+import type { IndexPlace } from "./file-options.ts";
 
 export async function loadModel(name: string, signal: AbortSignal): Promise<ReAtt> {
   const { report, stop } = startDownloadProgress();
@@ -11,10 +12,10 @@ export async function loadModel(name: string, signal: AbortSignal): Promise<ReAt
 
 /** As `loadModel`, for a command that searches: without an index, it fails before it loads. */
 export async function loadModelFor(
-  index: string,
+  indexes: readonly IndexPlace[],
   name: string,
   signal: AbortSignal,
 ): Promise<ReAtt> {
-  await readHeader(index);
+  for (const { directory } of indexes) await readHeader(directory);
   return loadModel(name, signal);
 }

@@ -25,7 +25,7 @@ import { type Question, readQuestions } from "../../text/read-passages.ts";
 import { plain } from "../output/plain.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
 import { ENGINE_OPTIONS, type EngineValues, LINK_OPTION, openToSearch } from "./engine.ts";
-import { INDEX, JSON_LINES, MODEL, readIds, STORE } from "./file-options.ts";
+import { INDEXES, JSON_LINES, MODEL, readIds, STORE } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -40,7 +40,7 @@ export const SEARCH = FLAGS;
 /** @param topK the option `--top-k` with its default */
 export const searchOptions = <TopK extends z.ZodType>(topK: TopK) => ({
   model: MODEL,
-  index: INDEX,
+  index: INDEXES,
   store: STORE,
   question: option(text().optional(), { help: "the question", placeholder: "TEXT", own: true }),
   queries: option(path().optional(), {
@@ -175,10 +175,11 @@ async function questionsOf(
 /** Looks up each id once. A search with a list of ids would do so for each question. */
 async function readFilter(index: TokenIndex, file: string): Promise<(ordinal: number) => boolean> {
   const ordinals = new Set<number>();
-  for (const id of await readIds(file)) {
-    const ordinal = await index.find(id);
-    if (ordinal !== undefined) ordinals.add(ordinal);
-  }
+  for (const id of await readIds(file))
+    for (const { collection } of index.indexes) {
+      const ordinal = await index.find(id, collection);
+      if (ordinal !== undefined) ordinals.add(ordinal);
+    }
   if (ordinals.size > 0) return (ordinal) => ordinals.has(ordinal);
   throw new InputError({
     where: file,

@@ -47,8 +47,8 @@ export type AddRequest = Pick<
 /** What an index has. */
 export interface IndexReader extends AsyncDisposable {
   find(id: string): Promise<Passage | undefined>;
-  /** The ids of all passages. */
-  ids(): AsyncGenerator<string>;
+  /** All passages. */
+  passages(): AsyncGenerator<Passage>;
 }
 
 /** What an index of files can do besides. It also gives passages labels, and keeps states. */

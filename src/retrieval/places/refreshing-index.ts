@@ -1,10 +1,9 @@
 /** An open index that can move to a newer generation while it is searched. */
 
-import { InputError } from "../../io/errors.ts";
-import { excerpt } from "../../io/excerpt.ts";
 import { Lifetime } from "../../io/lifetime.ts";
-import { IndexGeneration } from "../search/generation.ts";
+import type { IndexGeneration } from "../search/generation.ts";
 import type { TokenIndex } from "../search/token-index.ts";
+import { openIndexOver, type Pinned } from "./open-index-over.ts";
 
 /** A generation with its memory and files. */
 export interface OpenGeneration<State> {
@@ -22,10 +21,12 @@ interface Held<State> extends OpenGeneration<State> {
 /**
  * @param first the generation to begin with
  * @param openNewer opens another generation than the given one; undefined if there is none
+ * @param hasChanged whether there may be a newer one, in less time than a search. Default: unknown
  */
 export function refreshingIndex<State>(
   first: OpenGeneration<State>,
   openNewer: (than: State) => Promise<OpenGeneration<State> | undefined>,
+  hasChanged: () => Promise<boolean> = async () => false,
 ): TokenIndex {
   const { directory } = first.generation;
   const hold = (opened: OpenGeneration<State>): Held<State> => ({
@@ -38,10 +39,10 @@ export function refreshingIndex<State>(
   let current = hold(first);
   let refreshing: Promise<boolean> | undefined;
 
-  const useOf = <Result>(held: Held<State>, work: () => Promise<Result>): Promise<Result> =>
-    lifetime.use(() => held.calls.use(work));
-  const use = <Result>(work: (generation: IndexGeneration) => Promise<Result>): Promise<Result> =>
-    useOf(current, () => work(current.generation));
+  const pin = (): Pinned => {
+    const { generation, calls } = current;
+    return { generation, use: (work) => lifetime.use(() => calls.use(work)) };
+  };
   const refreshOnce = async (): Promise<boolean> => {
     const newer = await openNewer(current.state);
     if (!newer) return false;
@@ -54,69 +55,31 @@ export function refreshingIndex<State>(
     current = hold(newer);
     return true;
   };
-  const close = (): Promise<void> =>
-    lifetime.close(async () => {
-      await Promise.all([...retired, retire(current)]);
+  const refresh = (): Promise<boolean> =>
+    lifetime.use(() => {
+      refreshing ??= refreshOnce().finally(() => {
+        refreshing = undefined;
+      });
+      return refreshing;
     });
-  const own = {
-    /** Each step is a call of its own: the caller may stop between two. */
-    async *entries(): ReturnType<IndexGeneration["entries"]> {
-      const held = current;
-      const entries = held.generation.entries();
-      for (;;) {
-        const { done, value } = await useOf(held, () => entries.next());
-        if (done) return;
-        yield value;
-      }
+  return openIndexOver({
+    pin,
+    refresh,
+    async catchUp() {
+      lifetime.check();
+      if (await hasChanged()) await refresh().catch((error) => warnOfOld(directory, error));
     },
-    refresh: () =>
-      lifetime.use(() => {
-        refreshing ??= refreshOnce().finally(() => {
-          refreshing = undefined;
-        });
-        return refreshing;
+    close: () =>
+      lifetime.close(async () => {
+        await Promise.all([...retired, retire(current)]);
       }),
-    snapshot: async <Result>(work: (generation: IndexGeneration) => Promise<Result>) => {
-      checkWork(work);
-      return use(work);
-    },
-    close,
-    [Symbol.asyncDispose]: close,
-  };
-  const forwarded = forwarding(() => current.generation, use) as TokenIndex;
-  return Object.assign(forwarded, own);
-}
-
-type Call = (...values: readonly unknown[]) => Promise<unknown>;
-
-/** An object with the values and methods of the current generation. A method holds it open. */
-function forwarding(
-  current: () => IndexGeneration,
-  use: (work: (generation: IndexGeneration) => Promise<unknown>) => Promise<unknown>,
-): object {
-  const forwarded = {};
-  for (const name of Object.keys(current()))
-    Object.defineProperty(forwarded, name, {
-      get: () => current()[name as keyof IndexGeneration],
-      enumerable: true,
-    });
-  for (const name of Object.getOwnPropertyNames(IndexGeneration.prototype)) {
-    if (name === "constructor") continue;
-    const call = (generation: IndexGeneration, values: readonly unknown[]) =>
-      (generation as unknown as Record<string, Call>)[name]!(...values);
-    Object.assign(forwarded, {
-      [name]: (...values: readonly unknown[]) => use((generation) => call(generation, values)),
-    });
-  }
-  return forwarded;
-}
-
-function checkWork(work: unknown): void {
-  if (typeof work === "function") return;
-  throw new InputError({
-    where: "work",
-    expected: "a function of one generation of the index",
-    got: work === undefined ? "nothing" : excerpt(work),
-    remedy: "write index.snapshot(async (generation) => ...)",
   });
 }
+
+/** A newer generation that cannot be opened, such as one of another model, is no reason to fail. */
+const warnOfOld = (directory: string, error: unknown): void =>
+  process.emitWarning(
+    `${directory}: the index changed, and searches go on without the change: ` +
+      (error as Error).message,
+    "ReAttWarning",
+  );

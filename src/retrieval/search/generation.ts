@@ -18,6 +18,7 @@ import { rotate, rotateBack } from "../codec/opq-rotation.ts";
 import type { IndexHeader, Manifest } from "../index/format/manifest.ts";
 import type { PassageFields } from "../index/format/packed-passage.ts";
 import { packedTokens, unpackStates } from "../index/format/packed-states.ts";
+import type { Segment } from "../index/format/segment.ts";
 import type { PassageStore } from "../index/format/store.ts";
 import { type Ranking, ranked } from "../scoring/top-k.ts";
 import { createMatcher, type Matcher } from "../where/matcher.ts";
@@ -75,10 +76,15 @@ export interface RankingRequest {
 /** What a generation is made of. */
 export interface OpenParts {
   readonly directory: string;
+  readonly collection: string;
   readonly manifest: Pick<Manifest, "header" | "generation">;
   /** The beginning of the addresses of documents. Default: that of the index. */
   readonly linkBase?: string | undefined;
-  readonly store: Omit<PassageStore, "pieces" | "keyCount">;
+  readonly store: PassagesWithKeys;
+  /** The segments that the store reads; of an index in a folder. */
+  readonly segments?: readonly Segment[] | undefined;
+  /** Of an index that joins others (joined-generation.ts). */
+  readonly joined?: JoinedIndexes | undefined;
   /** Takes rotated questions, if the keys of the store are rotated. */
   readonly engine: SearchEngine;
   readonly scorer: PassageScorer;
@@ -88,6 +94,19 @@ export interface OpenParts {
   readonly openWords: () => Promise<WordSearch | undefined>;
   /** Of an index whose passages are in a store. */
   readonly remote?: RemotePassages | undefined;
+}
+
+/** The passages of an index, and the keys of each. Equal ids can be in several collections. */
+type PassagesWithKeys = Omit<PassageStore, "pieces" | "keyCount" | "find"> & {
+  find(id: string, collection?: string): Promise<number | undefined>;
+};
+
+/** The indexes that one joins. */
+export interface JoinedIndexes {
+  readonly members: readonly IndexGeneration[];
+  /** The index that a passage is in. */
+  ownerOf(ordinal: number): IndexGeneration;
+  readonly linkOf: LinkOf;
 }
 
 /**
@@ -125,6 +144,8 @@ export interface RemotePassages {
 export class IndexGeneration {
   /** The folder of the index. */
   readonly directory: string;
+  /** What a search over several indexes calls its passages by. */
+  readonly collection: string;
   /** What its keys belong to: the model, the lengths of texts and vectors, the prompts. */
   readonly header: IndexHeader;
   /** 1 for the first generation of the index; each change adds 1. */
@@ -141,7 +162,7 @@ export class IndexGeneration {
    * @internal
    */
   readonly isRemote: boolean;
-  readonly #openWords: OpenParts["openWords"];
+  readonly #parts: OpenParts;
   #words: ReturnType<OpenParts["openWords"]> | undefined;
   readonly #store: OpenParts["store"];
   readonly #remote: RemotePassages | undefined;
@@ -151,25 +172,18 @@ export class IndexGeneration {
   readonly #codebook: Codebook | undefined;
 
   /** @internal */
-  constructor({
-    directory,
-    manifest,
-    linkBase = manifest.header.linkBase,
-    store,
-    engine,
-    scorer,
-    codebook,
-    openWords,
-    remote,
-  }: OpenParts) {
+  constructor(parts: OpenParts) {
+    const { directory, collection, manifest, store, engine, scorer, codebook, remote } = parts;
+    const { linkBase = manifest.header.linkBase } = parts;
     this.directory = directory;
+    this.collection = collection;
     this.header = { ...manifest.header, ...(linkBase !== undefined && { linkBase }) };
     this.generation = manifest.generation;
     this.passageCount = store.passageCount;
     this.tokenCount = store.tokenCount;
-    this.linkOf = (passage) => linkOf(passage, linkBase);
+    this.linkOf = parts.joined?.linkOf ?? ((passage) => linkOf(passage, linkBase));
     this.isRemote = remote !== undefined;
-    this.#openWords = openWords;
+    this.#parts = parts;
     this.#store = store;
     this.#remote = remote;
     this.#engine = engine;
@@ -259,7 +273,7 @@ export class IndexGeneration {
    */
   words(): Promise<WordSearch | undefined> {
     if (this.#words) return this.#words;
-    const opening = this.#openWords();
+    const opening = this.#parts.openWords();
     this.#words = opening;
     opening.catch(() => {
       this.#words = undefined;
@@ -286,7 +300,9 @@ export class IndexGeneration {
     filter: NonNullable<SearchOptions["filter"]>,
   ): Promise<(ordinal: number) => boolean> {
     if (typeof filter === "function") return filter;
-    const ordinals = new Set(await Promise.all(Array.from(filter, this.#store.find)));
+    const find = (id: string) =>
+      Promise.all(this.members.map(({ collection }) => this.#store.find(id, collection)));
+    const ordinals = new Set((await Promise.all(Array.from(filter, find))).flat());
     return (ordinal) => ordinals.has(ordinal);
   }
 
@@ -382,10 +398,40 @@ export class IndexGeneration {
     return match(resolveOptions(WHERE, { where: condition }).where);
   }
 
-  /** The ordinal of the passage with this id; undefined if there is none. */
-  async find(id: string): Promise<number | undefined> {
+  /**
+   * The ordinal of the passage with this id; undefined if there is none. Of several indexes that
+   * have it, in that of the name `collection`, or in the first.
+   */
+  async find(id: string, collection?: string): Promise<number | undefined> {
     checkId(id);
-    return this.#store.find(id);
+    return this.#store.find(id, collection);
+  }
+
+  /**
+   * What it is made of.
+   *
+   * @internal
+   */
+  get parts(): OpenParts {
+    return this.#parts;
+  }
+
+  /**
+   * The indexes that it joins; itself if it joins none.
+   *
+   * @internal
+   */
+  get members(): readonly IndexGeneration[] {
+    return this.#parts.joined?.members ?? [this];
+  }
+
+  /**
+   * The index that a passage is in.
+   *
+   * @internal
+   */
+  ownerOf(ordinal: number): IndexGeneration {
+    return this.#parts.joined?.ownerOf(ordinal) ?? this;
   }
 
   /** Undefined for a store, which looks for accepted passages itself. */

@@ -2,9 +2,17 @@
 
 import type { IndexGeneration } from "./generation.ts";
 
+/** A generation of an open index; `use` keeps it open while work runs. */
+interface Pinned {
+  readonly generation: IndexGeneration;
+  use<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
 /**
- * An index, open for search. It stays at one generation, so changes of the index do not show until
- * `refresh`.
+ * An index, open for search. `ReAtt.retrieve`, `answer`, `context`, `explain` and `phrases` look
+ * first whether the index in its folder changed, and move to the newest generation. The methods of
+ * this object stay at the generation that is open, so that ordinals stay valid between two calls;
+ * `snapshot` keeps one generation also while others ask.
  *
  * @example
  * ```ts
@@ -37,6 +45,21 @@ export interface TokenIndex extends IndexGeneration, AsyncDisposable {
    * index is refreshed.
    */
   snapshot<Result>(work: (generation: IndexGeneration) => Promise<Result>): Promise<Result>;
+  /** The indexes that `joinIndexes` joined; itself otherwise. */
+  readonly indexes: readonly TokenIndex[];
+  /**
+   * The generation that is open now.
+   *
+   * @internal
+   */
+  pin(): Pinned;
+  /**
+   * As `refresh`, if a glance at the index says that it changed. What cannot be opened is a
+   * warning, and the generation stays.
+   *
+   * @internal
+   */
+  catchUp(): Promise<void>;
   /**
    * Releases memory and files, as leaving the scope of `await using` does. It waits for the calls
    * that are running; later ones fail. It can be called twice.

@@ -197,17 +197,17 @@ function addDocuments(
 
 function addChanges(app: Hono<Env>, bodies: BodyReader, { service, timeout }: AppOptions): void {
   app.put("/v1/passages", async (c) => {
-    const { passages } = await bodies.options(c, PUT_REQUEST);
-    return c.json(await service.put(passages, callOf(c, timeout)));
+    const request = await bodies.options(c, PUT_REQUEST);
+    return c.json(await service.put(request, callOf(c, timeout)));
   });
   app.delete("/v1/passages", async (c) => {
     const id = c.req.query("id");
     if (id === undefined) throw new ApiError("invalid_request", "id: expected ?id=ID, got nothing");
-    return c.json(await service.delete(id, callOf(c, timeout)));
+    return c.json(await service.delete(id, c.req.query("collection"), callOf(c, timeout)));
   });
   // An id can contain slashes.
   app.delete("/v1/passages/:id{.+}", async (c) =>
-    c.json(await service.delete(c.req.param("id"), callOf(c, timeout))),
+    c.json(await service.delete(c.req.param("id"), c.req.query("collection"), callOf(c, timeout))),
   );
 }
 

@@ -32,6 +32,8 @@ export interface Catalogue {
   readonly documents: ReadonlyMap<string, readonly number[]>;
   /** The paths of documents, and the ids of those without a path. */
   readonly paths: readonly string[];
+  /** How many documents each collection has. */
+  readonly counts: ReadonlyMap<string, number>;
   readonly fields: readonly Field[];
   /** The ordinals of passages at equal distances. */
   readonly sample: readonly number[];
@@ -40,14 +42,16 @@ export interface Catalogue {
 /** Reads the fields of all passages once. */
 export async function readCatalogue(generation: IndexGeneration): Promise<Catalogue> {
   const documents = new Map<string, number[]>();
-  const paths = new Set<string>();
+  const paths = new Map(
+    generation.members.map(({ collection }) => [collection, new Set<string>()]),
+  );
   const counts = new Map<string, FieldCount>();
   const sample = new Sample();
   await generation.visitFields((ordinal, fields) => {
     sample.add(ordinal);
     const { document, metadata = {} } = fields;
     const path = pathOf(fields);
-    if (path !== undefined) paths.add(path);
+    if (path !== undefined) paths.get(generation.ownerOf(ordinal).collection)!.add(path);
     for (const name of new Set([path, document])) if (name !== undefined) add(name, ordinal);
     for (const [name, value] of Object.entries(metadata)) {
       if (name.startsWith("_") || (!counts.has(name) && counts.size === MAX_FIELDS)) continue;
@@ -62,7 +66,13 @@ export async function readCatalogue(generation: IndexGeneration): Promise<Catalo
     else documents.set(name, [ordinal]);
   }
   const fields = [...counts].map(([name, count]) => count.describe(name));
-  return { documents, paths: [...paths], fields, sample: sample.ordinals };
+  return {
+    documents,
+    paths: [...new Set([...paths.values()].flatMap((own) => [...own]))],
+    counts: new Map([...paths].map(([collection, own]) => [collection, own.size])),
+    fields,
+    sample: sample.ordinals,
+  };
 }
 
 /** The path of the file of a passage, or the id of its document. */

@@ -15,6 +15,8 @@ import type { GetRequest, MultiGetRequest } from "./requests.ts";
 export interface Found {
   /** The path or the id of the document; of a passage without a document, its id. */
   readonly document: string;
+  /** The collection that it is in, of several. */
+  readonly collection?: string | undefined;
   readonly link?: string | undefined;
   /** In the order of the document. */
   readonly passages: readonly Passage[];
@@ -37,20 +39,23 @@ const { compare } = new Intl.Collator("en", { numeric: true });
 /**
  * The document or the passage of a name.
  *
- * @throws {ApiError} `not_found`; `invalid_request` for lines of a document without lines
+ * @throws {ApiError} `not_found`; `invalid_request` for lines of a document without lines, and for
+ *   a name that several collections have
  */
 export async function getDocument(
   generation: IndexGeneration,
   { documents, paths }: Catalogue,
-  { path, lines, maxBytes }: GetRequest,
+  { path, collection, lines, maxBytes }: GetRequest,
   signal: AbortSignal,
 ): Promise<Found> {
-  const { name, ordinals } = await named(generation, documents, path);
-  if (ordinals.length === 0) throw unknown(path, paths);
-  const passages = inOrder(generation, ordinals, signal);
-  const chosen = lines === undefined ? passages : withLines(passages, lines);
-  const total = lines === undefined ? ordinals.length : undefined;
-  return within(name, chosen, total, new Budget(maxBytes), generation.linkOf);
+  const chosen = chosenOf(generation, collection);
+  const [first, ...others] = await named(generation, documents, path, chosen);
+  if (!first) throw unknown(path, paths);
+  if (others.length > 0) throw inSeveral([first, ...others]);
+  const passages = inOrder(generation, first.ordinals, signal);
+  const wanted = lines === undefined ? passages : withLines(passages, lines);
+  const total = lines === undefined ? first.ordinals.length : undefined;
+  return within(first, wanted, total, new Budget(maxBytes), generation.linkOf);
 }
 
 /** The first documents in the order of their names. */
@@ -67,45 +72,89 @@ export function listDocuments({ documents, paths }: Catalogue): {
   };
 }
 
-/** A document or a passage of this name; its letters may be composed or not, as macOS writes. */
+/** The passages of a document of a collection. */
+interface Named {
+  readonly name: string;
+  readonly collection: string;
+  readonly ordinals: readonly number[];
+}
+
+/** The names of all collections, or this one. @throws {ApiError} `invalid_request` */
+function chosenOf({ members }: IndexGeneration, collection: string | undefined): string[] {
+  const names = members.map((member) => member.collection);
+  if (collection === undefined) return names;
+  if (names.includes(collection)) return [collection];
+  throw new ApiError("invalid_request", `no such collection; there are: ${names.join(", ")}`);
+}
+
+/** Documents or passages of this name; its letters may be composed or not, as macOS writes. */
 async function named(
   generation: IndexGeneration,
   documents: Catalogue["documents"],
   path: string,
-): Promise<{ readonly name: string; readonly ordinals: readonly number[] }> {
+  collections: readonly string[],
+): Promise<Named[]> {
   const names = new Set([path, path.normalize("NFC"), path.normalize("NFD")]);
   for (const name of names) {
-    const ordinals = documents.get(name);
-    if (ordinals) return { name, ordinals };
+    const found = byCollection(generation, name, documents.get(name) ?? [], collections);
+    if (found.length > 0) return found;
   }
   for (const name of names) {
-    const ordinal = await generation.find(name);
-    if (ordinal !== undefined) return { name, ordinals: [ordinal] };
+    const found: Named[] = [];
+    for (const collection of collections) {
+      const ordinal = await generation.find(name, collection);
+      if (ordinal !== undefined) found.push({ name, collection, ordinals: [ordinal] });
+    }
+    if (found.length > 0) return found;
   }
-  return { name: path, ordinals: [] };
+  return [];
 }
+
+/** Several collections can have a document of one name. */
+const byCollection = (
+  generation: IndexGeneration,
+  name: string,
+  ordinals: readonly number[],
+  collections: readonly string[],
+): Named[] =>
+  collections
+    .map((collection) => ({
+      ...{ name, collection },
+      ordinals: ordinals.filter((one) => generation.ownerOf(one).collection === collection),
+    }))
+    .filter((one) => one.ordinals.length > 0);
+
+const inSeveral = (found: readonly Named[]): ApiError =>
+  new ApiError(
+    "invalid_request",
+    `several collections have it: ${found.map(({ collection }) => collection).join(", ")}; ` +
+      "give collection",
+  );
 
 /** The documents whose paths match patterns, until the bytes are used up. */
 export async function getDocuments(
   generation: IndexGeneration,
   { documents, paths }: Catalogue,
-  { patterns, maxBytes }: MultiGetRequest,
+  { patterns, collection, maxBytes }: MultiGetRequest,
   signal: AbortSignal,
 ): Promise<{ documents: Found[]; omitted: string[] }> {
+  const chosen = chosenOf(generation, collection);
   const wanted = new PathPatterns(patterns.map(composed));
   const matching = paths
     .filter((path) => path !== "" && wanted.match(composed(path)))
-    .sort(compare);
+    .sort(compare)
+    .flatMap((path) => byCollection(generation, path, documents.get(path)!, chosen));
   const budget = new Budget(maxBytes);
   const found: Found[] = [];
-  for (const path of matching) {
+  for (const document of matching) {
     if (budget.left === 0) break;
-    const ordinals = documents.get(path)!;
+    const { ordinals } = document;
     const passages = inOrder(generation, ordinals, signal);
-    const one = await within(path, passages, ordinals.length, budget, generation.linkOf);
+    const one = await within(document, passages, ordinals.length, budget, generation.linkOf);
     if (one.passages.length > 0) found.push(one);
   }
-  return { documents: found, omitted: matching.slice(found.length, found.length + MAX_OMITTED) };
+  const omitted = matching.slice(found.length, found.length + MAX_OMITTED);
+  return { documents: found, omitted: omitted.map(({ name }) => name) };
 }
 
 /**
@@ -142,7 +191,7 @@ class Budget {
 
 /** @param total the number of passages; undefined if it must be counted */
 async function within(
-  document: string,
+  { name: document }: Named,
   all: AsyncIterable<Passage>,
   total: number | undefined,
   budget: Budget,
@@ -160,7 +209,13 @@ async function within(
     else break;
   }
   if (total !== undefined) omitted = total - passages.length;
-  return { document, ...(link !== undefined && { link }), passages, omitted };
+  const { collection } = passages[0] ?? {};
+  return {
+    document,
+    ...(collection !== undefined && { collection }),
+    ...(link !== undefined && { link }),
+    ...{ passages, omitted },
+  };
 }
 
 /** The passages that have one of the lines `10-14`. */

@@ -101,6 +101,7 @@ export const RULES = {
   filter: ["hidden"], // a set or a function
   maxInputTokens: ["hidden"],
   maxPassageTokens: ["hidden"],
+  unansweredFile: ["hidden"], // the owner of the server gives it
   onText: ["hidden"], // a stream of events has the text
   signal: ["hidden"],
 } as const satisfies Readonly<Record<keyof typeof ANSWER | keyof typeof READ_OPTIONS, Rule>>;
@@ -193,6 +194,17 @@ export const READ_REQUEST = {
   ...served(READ_OPTIONS),
 };
 
+const collection = upTo(200, z.string("text"))
+  .min(1, "a name")
+  .optional()
+  .describe("The collection that is meant, of several.");
+
+/** A passage to explain. */
+interface Explained {
+  readonly id: string;
+  readonly collection?: string | undefined;
+}
+
 /** `POST /v1/explain` */
 export const EXPLAIN_REQUEST = {
   question,
@@ -200,7 +212,10 @@ export const EXPLAIN_REQUEST = {
   passages: z
     .array(
       z.union(
-        [z.string(), z.object({ id: z.string() }).transform(({ id }) => id)],
+        [
+          z.string().transform((id): Explained => ({ id })),
+          z.object({ id: z.string(), collection }),
+        ],
         "ids of passages",
       ),
       "a list of ids",
@@ -219,6 +234,7 @@ export const GET_REQUEST = {
   path: upTo(2_000, z.string("text"))
     .min(1, "a name")
     .describe("The path or the id of a document, or the id of a passage."),
+  collection,
   lines: z
     .string("lines")
     .regex(/^[0-9]{1,9}(?:-[0-9]{1,9})?$/, "lines, such as 10-14")
@@ -236,12 +252,14 @@ export const MULTI_GET_REQUEST = {
     .min(1, "at least one pattern")
     .max(20, "at most 20 patterns")
     .describe('Patterns of paths, as in a .gitignore: ["guide/*.md", "!guide/old.md"].'),
+  collection,
   maxBytes,
 };
 
 /** `PUT /v1/passages` */
 export const PUT_REQUEST = {
   passages: passages(MAX_PASSAGES_WRITTEN),
+  collection,
 };
 
 export type RetrieveRequest = Resolved<typeof RETRIEVE_REQUEST>;
@@ -250,3 +268,4 @@ export type ReadRequest = Resolved<typeof READ_REQUEST>;
 export type ExplainRequest = Resolved<typeof EXPLAIN_REQUEST>;
 export type GetRequest = Resolved<typeof GET_REQUEST>;
 export type MultiGetRequest = Resolved<typeof MULTI_GET_REQUEST>;
+export type PutRequest = Resolved<typeof PUT_REQUEST>;

@@ -11,11 +11,14 @@ import { METADATA } from "./requests.ts";
 
 const id = z.string().describe("The id of the request.");
 
+const collection = z.string().optional().describe("The collection that it is in, of several.");
+
 const passage = {
   id: z.string(),
   title: z.string(),
   text: z.string(),
   document: z.string().optional().describe("The id of the document."),
+  collection,
   place: z.string().optional().describe("Where it stands in its document: page 3."),
   link: z.string().optional().describe("The address of its document."),
   metadata: METADATA.optional().describe("Further fields of the passage."),
@@ -23,12 +26,13 @@ const passage = {
 
 type Linked = Passage & Pick<Hit, "link">;
 
-function passageToJson({ title, text, document, metadata, link }: Linked) {
+function passageToJson({ title, text, document, collection, metadata, link }: Linked) {
   const place = placeInWords(metadata);
   return {
     title,
     text,
     ...(document !== undefined && { document }),
+    ...(collection !== undefined && { collection }),
     ...(place !== undefined && { place }),
     ...(link !== undefined && { link }),
     ...(metadata !== undefined && { metadata: metadata as z.output<typeof METADATA> }),
@@ -74,6 +78,7 @@ const place = {
   id: passage.id.describe("The id of the passage."),
   title: z.string(),
   document: passage.document,
+  collection,
   page: z.number().optional(),
   lines: z.string().optional(),
   link: z.string().optional().describe("The address of the document."),
@@ -142,6 +147,7 @@ export const EXPLANATIONS = z.object({
   results: z.array(
     z.object({
       id: passage.id,
+      collection,
       score: z.number().describe("The retrieval score: the mean of the scores of the tokens."),
       tokens: z.array(
         z.object({
@@ -160,6 +166,7 @@ export const EXPLANATIONS = z.object({
 /** The schema of {@link documentToJson}. */
 export const DOCUMENT = z.object({
   document: z.string().describe("Its path or its id."),
+  collection,
   link: passage.link,
   passages: z.array(z.object(passage)).describe("In the order of the document."),
   omitted: z.int().describe("Passages that did not fit into maxBytes."),
@@ -190,6 +197,17 @@ export const STATUS = z.object({
   description: z.string().optional(),
   passages: z.int(),
   documents: z.int(),
+  collections: z
+    .array(
+      z.object({
+        name: z.string(),
+        passages: z.int(),
+        documents: z.int(),
+        changed: z.string().optional(),
+      }),
+    )
+    .optional()
+    .describe("The collections, if there are several."),
   generation: z.int().describe("Grows by 1 with each change of the index."),
   changed: z
     .string()
@@ -222,11 +240,13 @@ export const fieldToJson = ({ values, ...field }: Field): Status["fields"][numbe
 /** A document with its passages. */
 export const documentToJson = ({
   document,
+  collection,
   link,
   passages,
   omitted,
 }: Found): z.output<typeof DOCUMENT> => ({
   document,
+  ...(collection !== undefined && { collection }),
   ...(link !== undefined && { link }),
   passages: passages.map((one) => ({ id: one.id, ...passageToJson(one) })),
   omitted,
@@ -286,10 +306,10 @@ export function phrasesToJson(id: string, phrases: readonly Phrase[]): object {
 /** Why passages were found. */
 export function explanationsToJson(
   id: string,
-  passages: readonly string[],
+  passages: readonly { readonly id: string; readonly collection?: string | undefined }[],
   explanations: readonly Explanation[],
 ): object {
-  return { id, results: explanations.map((found, i) => ({ id: passages[i]!, ...found })) };
+  return { id, results: explanations.map((found, i) => ({ ...passages[i]!, ...found })) };
 }
 
 /** The hits of a question with their texts. */

@@ -18,6 +18,7 @@ import type {
   ExplainRequest,
   GetRequest,
   MultiGetRequest,
+  PutRequest,
   ReadRequest,
   RetrieveRequest,
 } from "./requests.ts";
@@ -34,6 +35,8 @@ export interface ServiceOptions {
   readonly collection: CollectionInfo;
   /** Requests that may wait. */
   readonly queue: number;
+  /** Where questions go that no block answers. */
+  readonly unansweredFile?: string | undefined;
   /** Receives the size of each batch. */
   readonly onBatch?: ((size: number) => void) | undefined;
 }
@@ -55,20 +58,22 @@ export class Service implements AsyncDisposable {
   readonly #index: TokenIndex;
   readonly #queue: BatchQueue;
   readonly collection: CollectionInfo;
-  /** Of a generation, and not of its number: an index that replaces another begins with 1 again. */
-  #known: { readonly of: IndexGeneration; readonly catalogue: Promise<Catalogue> } | undefined;
+  /** Of generations, and not of their numbers: an index that replaces another begins with 1 again. */
+  readonly #catalogues = new WeakMap<IndexGeneration, Promise<Catalogue>>();
   #suggested: { readonly of: Catalogue; readonly questions: readonly string[] } | undefined;
   /** The last change of the index: one runs at a time. */
   #change: Promise<unknown> = Promise.resolve();
   /** Changes that run or wait, and how many may. */
   #changes = 0;
   readonly #maxChanges: number;
+  readonly #unansweredFile: string | undefined;
 
   private constructor(options: ServiceOptions) {
     this.#model = options.model;
     this.#index = options.index;
     this.collection = options.collection;
     this.#maxChanges = options.queue;
+    this.#unansweredFile = options.unansweredFile;
     const limits = { waiting: options.queue, batch: QUESTIONS_PER_BATCH };
     this.#queue = new BatchQueue(limits, options.onBatch);
   }
@@ -113,7 +118,8 @@ export class Service implements AsyncDisposable {
   }
 
   async answer(request: AnswerRequest, call: Call): Promise<Reply<Hit>> {
-    const { question, id: _, ...options } = request;
+    const { question, id: _, ...given } = request;
+    const options = { ...given, unansweredFile: this.#unansweredFile };
     this.#checkQuestion(question);
     return this.#queue.submit({
       ...call,
@@ -168,10 +174,11 @@ export class Service implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<Explanation[]> {
     const explanations = [];
-    for (const id of passages) {
+    for (const passage of passages) {
       signal.throwIfAborted();
-      if ((await this.#index.find(id)) === undefined) throw notFound();
-      explanations.push(await this.#model.explain(question, { id }, this.#index));
+      const { id, collection } = passage;
+      if ((await this.#index.find(id, collection)) === undefined) throw notFound();
+      explanations.push(await this.#model.explain(question, passage, this.#index));
     }
     return explanations;
   }
@@ -182,22 +189,37 @@ export class Service implements AsyncDisposable {
    *
    * @throws {ApiError} `invalid_request` for a passage that the place of the index does not keep
    */
-  async put(passages: readonly Passage[], { signal }: Call): Promise<{ passages: number }> {
-    const place = placeOf(this.#index.directory);
+  async put({ passages, collection }: PutRequest, { signal }: Call): Promise<{ passages: number }> {
+    const index = this.#indexOf(collection);
+    const place = placeOf(index.directory);
     ofRequest(() => {
       for (const passage of passages) place.checkPassage(passage, "passages");
     });
     const last = new Map(passages.map((passage) => [passage.id, passage]));
-    return this.#changeIndex(signal, async (directory) => {
+    return this.#changeIndex(index, signal, async (directory) => {
       await (await this.#model.add([...last.values()], { directory, signal })).close();
     });
   }
 
   /** Deletes a passage. @throws {ApiError} `not_found` if there is none with this id */
-  delete(id: string, { signal }: Call): Promise<{ passages: number }> {
-    return this.#changeIndex(signal, async (directory) => {
+  async delete(
+    id: string,
+    collection: string | undefined,
+    { signal }: Call,
+  ): Promise<{ passages: number }> {
+    return this.#changeIndex(this.#indexOf(collection), signal, async (directory) => {
       if ((await deletePassages([id], { directory })) === 0) throw notFound();
     });
+  }
+
+  /** The index to change. @throws {ApiError} `invalid_request` unless it is clear which */
+  #indexOf(collection: string | undefined): TokenIndex {
+    const { indexes } = this.#index;
+    if (collection === undefined && indexes.length === 1) return indexes[0]!;
+    const named = indexes.find((index) => index.collection === collection);
+    if (named) return named;
+    const names = indexes.map((index) => index.collection).join(", ");
+    throw new ApiError("invalid_request", `give collection, one of ${names}`);
   }
 
   /** The document or the passage of a name. @throws {ApiError} `not_found` */
@@ -241,14 +263,24 @@ export class Service implements AsyncDisposable {
   /** What the index has. */
   status({ signal }: Call): Promise<Status> {
     return this.#whenItsTurn(signal, async (generation, signal) => {
-      const { paths, fields } = await this.#catalogue(generation, signal);
-      const changed = await placeOf(generation.directory).folder?.changeTime();
+      const { counts, fields } = await this.#catalogue(generation, signal);
+      const collections = await Promise.all(
+        generation.members.map(async ({ collection: name, passageCount: passages, directory }) => {
+          const changed = await placeOf(directory).folder?.changeTime();
+          return { name, passages, documents: counts.get(name)!, ...(changed && { changed }) };
+        }),
+      );
       const { title, description } = this.collection;
+      const changed = collections
+        .map(({ changed = "" }) => changed)
+        .sort()
+        .at(-1);
       return {
         title,
         ...(description !== undefined && { description }),
         passages: generation.passageCount,
-        documents: paths.length,
+        documents: collections.reduce((sum, { documents }) => sum + documents, 0),
+        ...(collections.length > 1 && { collections }),
         generation: generation.generation,
         ...(changed && { changed }),
         fields: fields.map(fieldToJson),
@@ -273,14 +305,10 @@ export class Service implements AsyncDisposable {
 
   /** That of the generation, which is read once. */
   async #catalogue(generation: IndexGeneration, signal: AbortSignal): Promise<Catalogue> {
-    if (this.#known?.of !== generation) {
-      const catalogue = readCatalogue(generation);
-      this.#known = { of: generation, catalogue };
-      catalogue.catch(() => {
-        this.#known = undefined;
-      });
-    }
-    const catalogue = await this.#known.catalogue;
+    const reading = this.#catalogues.get(generation) ?? readCatalogue(generation);
+    this.#catalogues.set(generation, reading);
+    reading.catch(() => this.#catalogues.delete(generation));
+    const catalogue = await reading;
     signal.throwIfAborted();
     return catalogue;
   }
@@ -302,10 +330,10 @@ export class Service implements AsyncDisposable {
    * @throws {InputError} if another process changes the index
    */
   #changeIndex(
+    index: TokenIndex,
     signal: AbortSignal,
     change: (directory: string) => Promise<void>,
   ): Promise<{ passages: number }> {
-    const { directory } = this.#index;
     if (this.#changes >= this.#maxChanges)
       throw new ApiError("overloaded", `${this.#changes} changes are waiting; try again later`);
     this.#changes++;
@@ -313,9 +341,9 @@ export class Service implements AsyncDisposable {
       .catch(() => {})
       .then(async () => {
         signal.throwIfAborted();
-        await change(directory);
-        await this.#index.refresh();
-        return { passages: this.passageCount };
+        await change(index.directory);
+        await index.refresh();
+        return { passages: index.passageCount };
       })
       .finally(() => {
         this.#changes--;

@@ -42,7 +42,7 @@ const fails = async (message: RegExp, ...args: string[]): Promise<void> => {
 
 test("without a file: what to do, and init writes one after a look at the folder", async () => {
   await fails(/there is no reatt\.config\.json; reatt init writes one/, "status");
-  await fails(/--index DIR\|NAME is missing/, "answer", "Where?");
+  await fails(/--index DIR\|NAME,\.\.\. is missing/, "answer", "Where?");
   await fails(/FOLDER is missing/, "sync");
   await mkdir("empty");
   await fails(/expected a folder of documents .*, got no document/, "init", "empty");
@@ -106,9 +106,61 @@ test("commands take the name of a collection, also below the folder of the file"
   process.chdir("docs");
   assert.match(await ok("retrieve", ...MODEL, "--index", "notes", "Rhine"), /North Sea/);
   assert.match(await ok("index", "info", "--index", "docs"), /passages +1/);
-  await fails(/--index NAME is missing; the collections are docs, notes/, "answer", "Where?");
+  await fails(/--index NAME is missing; the collections are docs, notes/, "index", "info");
   await fails(/nope: no collection/, "sync", "nope");
   process.chdir("..");
+});
+
+test("several collections are searched as one: those that are named, or all", async () => {
+  const found = async (...args: string[]) => {
+    const [line] = (await ok("retrieve", ...MODEL, "--json", ...args)).split("\n");
+    return JSON.parse(line!).results.map((hit: { collection: string; id: string }) => [
+      hit.collection,
+      hit.id,
+    ]);
+  };
+  const both = [
+    ["notes", "rhine.txt#1"],
+    ["docs", "lion.md#1"],
+  ];
+  assert.equal(await found("Where does the Rhine flow?"), both);
+  assert.equal(await found("--index", "docs,notes", "Where does the Rhine flow?"), both);
+  assert.equal(await found("--where", 'collection = "docs"', "Rhine"), [both[1]]);
+  assert.equal(await found("--index", ".reatt/docs,notes", "Rhine"), both);
+  assert.equal(await found("--index", "notes", "Rhine"), [[undefined, "rhine.txt#1"]]);
+  assert.match(await ok("answer", ...MODEL, "Where does the lion live?"), /1\. docs: Lion \(lion/);
+  const paths = await ok("retrieve", ...MODEL, "--files", "Rhine");
+  assert.is(paths, `${resolve("notes/rhine.txt")}\n${resolve("docs/lion.md")}\n`);
+  assert.match(await ok("status", "docs,notes"), /^docs: Animals\n.*notes\n/s);
+  await fails(
+    /nope: no collection|nope.*expected an index/,
+    "answer",
+    "--index",
+    "docs,nope",
+    "Where?",
+  );
+});
+
+test("what has no index yet is left out, and other models are one error", async () => {
+  const before = await readFile(config, "utf8");
+  const { collections } = JSON.parse(before);
+  const later = { ...collections, later: { path: "empty" } };
+  await writeFile(config, JSON.stringify({ collections: later }));
+  await ok("init", "--yes");
+  const { code, stdout, stderr } = await runCaptured(["retrieve", ...MODEL, "Rhine"]);
+  assert.is(code, 0, stderr);
+  assert.match(stderr, /not indexed yet: later; see reatt sync\n/);
+  assert.match(stdout, /notes: rhine.*docs: Lion/s);
+  const other = { ...collections, notes: { ...collections.notes, model: "runs/other" } };
+  await writeFile(config, JSON.stringify({ collections: other }));
+  await ok("init", "--yes");
+  await fails(
+    /have different models: docs .*, notes runs\/other; give --index/,
+    "retrieve",
+    "Rhine",
+  );
+  await writeFile(config, before);
+  await ok("init", "--yes");
 });
 
 test("a collection gives links and a description to hits, and instructions are shown first", async () => {

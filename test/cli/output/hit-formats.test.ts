@@ -18,19 +18,45 @@ const HITS = [
 ];
 
 test("each document is one path, best first", () => {
-  assert.is(toFiles(HITS, pathsIn("/docs")), "/docs/a.md\n [2Kz\n");
-  assert.is(toFiles(HITS, pathsIn(undefined)), "a.md\n [2Kz\n");
-  assert.is(toFiles([], pathsIn("/docs")), "");
+  assert.is(
+    toFiles(
+      HITS,
+      pathsIn(() => "/docs"),
+    ),
+    "/docs/a.md\n [2Kz\n",
+  );
+  assert.is(
+    toFiles(
+      HITS,
+      pathsIn(() => undefined),
+    ),
+    "a.md\n [2Kz\n",
+  );
+  assert.is(
+    toFiles(
+      [],
+      pathsIn(() => "/docs"),
+    ),
+    "",
+  );
 });
 
 test("cells with commas, quotes and lines are quoted", () => {
-  const [first] = toCsv("How much?", HITS, pathsIn(undefined)).split(/(?<=\.")\r\n/);
+  const [first] = toCsv(
+    "How much?",
+    HITS,
+    pathsIn(() => undefined),
+  ).split(/(?<=\.")\r\n/);
   const cells = 'How much?,1,0.5,a.md#2,"Prices, 2024",a.md,lines 3 to 4,,';
   assert.is(first, `${cells}"It costs ""9"" euros.\nOr 8."`);
 });
 
 test("text cannot become markup", () => {
-  const markdown = toMarkdown("What *is* it?", HITS, pathsIn(undefined));
+  const markdown = toMarkdown(
+    "What *is* it?",
+    HITS,
+    pathsIn(() => undefined),
+  );
   assert.is(
     markdown,
     [
@@ -44,14 +70,25 @@ test("text cannot become markup", () => {
       "",
     ].join("\n"),
   );
-  assert.is(toMarkdown("?", [], pathsIn(undefined)), "## ?\n\nNo passage.\n\n");
+  assert.is(
+    toMarkdown(
+      "?",
+      [],
+      pathsIn(() => undefined),
+    ),
+    "## ?\n\nNo passage.\n\n",
+  );
 });
 
 test("a link stays an address, whatever it has", () => {
   const hit = { id: "1", title: "A", text: "Text.", score: 1, metadata: { _lines: "1-2*3*" } };
   const linked = { ...hit, link: "https://example.org/a>) <b>\n# x\\>?q=ü&r=(1)" };
   assert.match(
-    toMarkdown("?", [linked], pathsIn(undefined)),
+    toMarkdown(
+      "?",
+      [linked],
+      pathsIn(() => undefined),
+    ),
     "[**A**](<https://example.org/a%3E)%20%3Cb%3E%0A#%20x%5C%3E?q=ü&r=(1)>) (1, line 1-2\\*3\\*",
   );
 });

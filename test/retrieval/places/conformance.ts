@@ -155,7 +155,7 @@ export function placeConformance(
 async function contentsOf(place: Place): Promise<(Passage | undefined)[]> {
   await using index = await place.read();
   const ids: string[] = [];
-  for await (const id of index.ids()) ids.push(id);
+  for await (const { id } of index.passages()) ids.push(id);
   assert.is(await index.find("unknown"), undefined);
   return await Promise.all(ids.sort().map((id) => index.find(id)));
 }

@@ -13,6 +13,8 @@ const read: number[] = [];
 
 function generationOf(all: readonly Passage[]): IndexGeneration {
   return {
+    members: [{ collection: "facts" }],
+    ownerOf: () => ({ collection: "facts" }),
     linkOf: () => undefined,
     async visitFields(visit: (ordinal: number, fields: Passage) => void) {
       for (const [ordinal, passage] of all.entries()) visit(ordinal, passage);

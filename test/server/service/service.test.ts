@@ -12,6 +12,8 @@ const generationOf = (document: string): IndexGeneration => {
   const passage = { id: `${document}#1`, title: "", text: `It is ${document}.`, document };
   return {
     generation: 1,
+    members: [{ collection: "facts" }],
+    ownerOf: () => ({ collection: "facts" }),
     linkOf: () => undefined,
     visitFields: async (visit: (ordinal: number, fields: object) => void) => visit(0, passage),
     find: async () => undefined,

@@ -150,7 +150,7 @@ async function measureModel(
   const { topK, ownPassages, tune } = values;
   await using directory = await indexOf(values, dataset, signal);
   await using model = await loadModel(values.model, signal);
-  await using index = await openToSearch(model, directory.path, values, signal);
+  await using index = await openToSearch(model, [{ directory: directory.path }], values, signal);
   const { bm25 } = await openLexicalIndex(index, { language: values.language, signal });
   const stored = model.config.hybrid;
   const retrievers = { texts: dataset.queries, bm25, stored, model, index, topK, ownPassages };

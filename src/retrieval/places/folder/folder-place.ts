@@ -69,10 +69,10 @@ async function openReader(directory: string): Promise<IndexReader> {
       const found = await findAlive(segments, id);
       return found && segments[found.position]!.passage(found.ordinal);
     },
-    async *ids() {
+    async *passages() {
       for (const segment of segments)
         for (let ordinal = 0; ordinal < segment.record.passages; ordinal++)
-          if (segment.isAlive(ordinal)) yield (await segment.passage(ordinal)).id;
+          if (segment.isAlive(ordinal)) yield await segment.passage(ordinal);
     },
     [Symbol.asyncDispose]: () => snapshot[Symbol.asyncDispose](),
   };

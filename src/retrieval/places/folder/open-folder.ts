@@ -1,9 +1,16 @@
 /** Opens the index in a folder for search. */
 
+import { stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { BlockCache } from "../../index/blocks/blocks.ts";
 import { shareMemory } from "../../index/blocks/shared-blocks.ts";
-import { type Manifest, readManifest, type SegmentRecord } from "../../index/format/manifest.ts";
+import {
+  type Manifest,
+  manifestPath,
+  readManifest,
+  type SegmentRecord,
+} from "../../index/format/manifest.ts";
 import { COMPRESSED_FILES, type SegmentOptions } from "../../index/format/segment.ts";
 import { openSnapshot } from "../../index/format/snapshot.ts";
 import { openStore } from "../../index/format/store.ts";
@@ -19,8 +26,22 @@ import { checkPreset, openEngine } from "./open-engine.ts";
 /** Opens the newest generation of the index in `directory`. */
 export async function openFolder(directory: string, options: OpenRequest): Promise<TokenIndex> {
   checkPreset(options);
-  const open = (than?: Manifest) => openGeneration(directory, options, than);
-  return refreshingIndex((await open())!, open);
+  let seen: string | undefined;
+  const open = async (than?: Manifest) => {
+    seen = await stampOf(directory);
+    return openGeneration(directory, options, than);
+  };
+  const hasChanged = async (): Promise<boolean> => {
+    const stamp = await stampOf(directory);
+    return stamp !== undefined && stamp !== seen;
+  };
+  return refreshingIndex((await open())!, open, hasChanged);
+}
+
+/** Differs between manifests, as each is a file of its own; undefined if there is none. */
+async function stampOf(directory: string): Promise<string | undefined> {
+  const stats = await stat(manifestPath(directory), { bigint: true }).catch(() => undefined);
+  return stats && `${stats.ino} ${stats.size} ${stats.mtimeNs}`;
 }
 
 /**
@@ -35,6 +56,7 @@ async function openGeneration(
 ): Promise<OpenGeneration<Manifest> | undefined> {
   if (than && isDeepStrictEqual(than, await readManifest(directory))) return undefined;
   const { engine, linkBase, memoryLimit, model } = options;
+  const { collection = basename(resolve(directory)) } = options;
   const snapshot = await openSnapshot(directory, ({ codebook }, { segments }) => {
     if (codebook) return compressedMemory(segments, memoryLimit);
     // An exact search of float32 keys keeps them in memory in its own form (aligned-keys.ts).
@@ -51,7 +73,8 @@ async function openGeneration(
     const searchEngine = await openEngine(store, snapshot, options);
     const scorer = openPassageScorer(searchEngine.keys ?? store, options.threads);
     const openWords = () => openStoredWords(segments);
-    const open = { directory, manifest, linkBase, store, scorer, codebook, openWords };
+    const named = { directory, collection, manifest, linkBase };
+    const open = { ...named, store, segments, scorer, codebook, openWords };
     const release = async () => {
       await searchEngine[Symbol.asyncDispose]();
       await scorer[Symbol.asyncDispose]();

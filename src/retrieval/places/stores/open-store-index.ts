@@ -1,5 +1,6 @@
 /** Opens a collection of a store as an index. */
 
+import { basename } from "node:path";
 import { InputError } from "../../../io/errors.ts";
 import { excerpt } from "../../../io/excerpt.ts";
 import { openCodePassageScorer } from "../../search/code-passage-scorer.ts";
@@ -74,11 +75,15 @@ export async function openCollection(
   store: Store,
   {
     model,
+    collection = basename(store.address),
     linkBase,
     memoryLimit,
     threads,
     candidates,
-  }: Pick<OpenRequest, "model" | "linkBase" | "memoryLimit" | "threads" | "candidates">,
+  }: Pick<
+    OpenRequest,
+    "model" | "collection" | "linkBase" | "memoryLimit" | "threads" | "candidates"
+  >,
   generation = 1,
 ): Promise<OpenGeneration<Opened>> {
   const properties = await readProperties(store);
@@ -94,6 +99,7 @@ export async function openCollection(
   const words = await openStoreWords(parts, properties, statistics);
   const index = new IndexGeneration({
     directory: store.address,
+    collection,
     manifest: { header, generation },
     linkBase,
     store: passages,

@@ -63,9 +63,7 @@ export function storePlace(
       const store = await opened();
       return {
         find: async (id) => (await store.get([id]))[0]?.passage,
-        async *ids() {
-          for await (const { id } of store.matching({})) yield id;
-        },
+        passages: () => store.matching({}),
         async [Symbol.asyncDispose]() {},
       };
     },
