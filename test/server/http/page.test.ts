@@ -283,7 +283,7 @@ testPage("the keyboard alone is enough", () =>
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await whenDone(page);
-    await page.focus("#passages button");
+    await page.focus("#passages a[href^='?']");
     await page.keyboard.press("Enter");
     await page.waitForSelector("#document:not([hidden])");
   }),
@@ -347,8 +347,8 @@ testPage("a document opens at the passage, and Back returns without asking again
     });
     await open(page, { q: "Who designed the first gearbox?", where: 'kind = "manual"' });
     const link = page.locator('li[data-id="manual.md#2"]').getByText("Read in the document");
-    const address = "?document=manual.md&passage=manual.md%232";
-    assert.is(await link.getAttribute("href"), address); // for another tab, too
+    const address = await link.getAttribute("href"); // for another tab, too
+    assert.match(address!, /^\?document=manual\.md&passage=manual\.md%232(?:&at=\d+-\d+)?$/);
     await link.click();
     await page.waitForSelector("#chosen");
     assert.equal(
@@ -416,7 +416,7 @@ testPage("the first screen has the documents, and questions that they answer", (
     assert.is(await page.isVisible("#start"), false);
     await page.goBack();
     await page.waitForSelector("#documents a:visible");
-    await page.getByText("manual.md", { exact: true }).click();
+    await page.locator("#documents a", { hasText: "manual.md" }).click();
     await page.waitForSelector("#document-passages li");
     assert.is(await page.textContent("#document-title"), "manual.md");
   }),
