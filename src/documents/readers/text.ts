@@ -25,8 +25,12 @@ interface Heading {
 }
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
+  yield textDocument(await file.text());
+}
+
+export function textDocument(text: string): Document {
   const outline = new Outline();
-  const chunks = chunksOf(await file.text());
+  const chunks = chunksOf(text);
   let open: Block[] = [];
   let term: { readonly text: string; readonly indent: number } | undefined;
   const close = (): void => {
@@ -53,7 +57,7 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
     }
   }
   close();
-  yield { title: "", blocks: outline.allBlocks() };
+  return { title: "", blocks: outline.allBlocks() };
 }
 
 /** The heading on line `at` of a chunk. */
