@@ -19,7 +19,7 @@ const JSON_LINES = format("jsonl ndjson", () => import("./readers/json-lines.ts"
 const SOURCE_CODE = format(CODE, () => import("./readers/code.ts"));
 
 export const FORMATS: readonly Format[] = [
-  format("txt text", () => import("./readers/text.ts")),
+  format("txt text types", () => import("./readers/text.ts")),
   format("md markdown mdx", () => import("./readers/markdown.ts")),
   format("html htm xhtml", () => import("./readers/html.ts")),
   format("csv tsv", () => import("./readers/table.ts")),

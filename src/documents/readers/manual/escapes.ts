@@ -1,4 +1,4 @@
-/** Text of roff without its escapes: fonts, sizes, motions, special characters. Source: groff(7). */
+/** Text of roff without fonts, sizes and motions. Source: groff(7). */
 
 import { character, glyph } from "./glyphs.ts";
 
