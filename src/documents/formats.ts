@@ -11,11 +11,15 @@ export type Format = Omit<DocumentReader, "sample">;
 const CODE =
   "py js mjs cjs jsx ts mts cts tsx java kt scala go rs c h cc cpp hpp cs swift rb php pl lua r jl sh bash sql";
 
+/** The sections of manual pages, and those of Perl, OpenSSL and POSIX. */
+const MANUAL =
+  "1 2 3 4 5 6 7 8 9 1p 1ssl 2type 3const 3head 3p 3perl 3pm 3ssl 3t 3type 3x 5edit 5ssl 7edit 7ssl man";
+
 const JSON_LINES = format("jsonl ndjson", () => import("./readers/json-lines.ts"));
 const SOURCE_CODE = format(CODE, () => import("./readers/code.ts"));
 
 export const FORMATS: readonly Format[] = [
-  format("txt text", () => import("./readers/text.ts")),
+  format("txt text types", () => import("./readers/text.ts")),
   format("md markdown mdx", () => import("./readers/markdown.ts")),
   format("html htm xhtml", () => import("./readers/html.ts")),
   format("csv tsv", () => import("./readers/table.ts")),
@@ -31,6 +35,7 @@ export const FORMATS: readonly Format[] = [
   format("rst", () => import("./readers/rst.ts")),
   format("eml", () => import("./readers/eml.ts")),
   format("conf cnf cfg ini toml yaml yml properties", () => import("./readers/settings.ts")),
+  format(MANUAL, () => import("./readers/manual.ts")),
   SOURCE_CODE,
 ];
 

@@ -275,6 +275,31 @@ export const CASES: Readonly<Record<string, FormatCase>> = {
       ),
     ],
   },
+  "tool.1": {
+    sample:
+      ".TH TOOL 1\n.SH NAME\ntool \\- does it\n.SH OPTIONS\n.TP\n.B \\-v\nSays \\fImore\\fR.\n.PP\nSee\n.BR cat (1).\n",
+    texts: ["tool - does it", "-v: Says more.\n\nSee cat(1)."],
+    hostile: [
+      between(".TS\n", "l l.\na\tT{\nb\nT}\n.T&\n", ".TE\n"),
+      between(".de M\n", ".am M\na\n..\n", ".M\n"),
+      ...repeating(
+        ".SH a\n",
+        ".TP\na\n",
+        ".RS\n.TP\na\nb\n",
+        ".if t \\{\n",
+        ".ie n \\{\\\n",
+        ".ds a \\*a\\*a\n\\*a\n",
+        "\\*(ab",
+        "\\fB\\s-1",
+        "\\o'",
+        "a\\c\n",
+        "a\\\n",
+        ".nf\na\n.fi\n",
+        ".Bl -tag\n.It Fl a Xo\n",
+        ".Op Fl a ",
+      ).map((one) => ({ ...one, make: (size: number) => `.TH A 1\n.SH B\n${one.make(size)}` })),
+    ],
+  },
   "mail.eml": {
     sample:
       'From: A <a@b>\nSubject: =?utf-8?Q?L=C3=B6we?=\nContent-Type: multipart/mixed; boundary="b"\n\n--b\n\nText.\n--b--\n',

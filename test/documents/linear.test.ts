@@ -53,6 +53,12 @@ const CONSTRUCTS: readonly Construct[] = [
     make: (size) => `<ul>${"<li>a</li>".repeat(size)}</ul>`,
   },
   {
+    name: "records of a line each",
+    file: "a.txt",
+    size: 3_000,
+    make: (size) => lines(size, (n) => `n${n}\t${n} x # A comment`),
+  },
+  {
     name: "keys of front matter",
     file: "a.md",
     size: 2_000, // four times as many have 64 kB, which is the most

@@ -518,4 +518,69 @@ test("standard input: the first bytes tell the format", async () => {
   }
 });
 
+for (const [name, source, expected] of [
+  [
+    "comments behind the records, and above them",
+    "# Network services\n\nssh\t\t22/tcp\t\t\t# Secure Shell\necho\t\t7/udp\nhttp\t\t80/tcp\twww\t# Web\n" +
+      "#\n# Local ones\n#\nimaps\t\t993/tcp\nsip  5060/udp\nsips 5061/tcp\t# Phone\n",
+    [
+      ["Network services", "line 1", ""],
+      ["ssh | 22/tcp | Secure Shell", "line 3", ""],
+      ["echo | 7/udp", "line 4", ""],
+      ["http | 80/tcp | www | Web", "line 5", ""],
+      ["imaps | 993/tcp", "line 9", "Local ones"],
+      ["sip | 5060/udp", "line 10", "Local ones"],
+      ["sips | 5061/tcp | Phone", "line 11", "Local ones"],
+    ],
+  ],
+  [
+    "a comment that names the columns",
+    "# <name>\t<number> <alias>\t# Comment\n#\nIPv4\t0800\tip\t# IP\nX25\t0805\nARP\t0806\tether\nBPQ\t08FF\nRAW\t6559\n",
+    [
+      ["name: IPv4\nnumber: 0800\nalias: ip\nIP", "line 3", ""],
+      ["name: X25\nnumber: 0805", "line 4", ""],
+      ["name: ARP\nnumber: 0806\nalias: ether", "line 5", ""],
+      ["name: BPQ\nnumber: 08FF", "line 6", ""],
+      ["name: RAW\nnumber: 6559", "line 7", ""],
+    ],
+  ],
+  [
+    "colons",
+    "root:x:0:0:root:/root:/bin/bash\na:x:1:1::/:/bin/a\nb:x:2:2::/:/bin/b\nc:x:3:3::/:/c\nd:x:4:4::/:/d\n",
+    [
+      ["root | x | 0 | 0 | root | /root | /bin/bash", "line 1", ""],
+      ["a | x | 1 | 1 | / | /bin/a", "line 2", ""],
+      ["b | x | 2 | 2 | / | /bin/b", "line 3", ""],
+      ["c | x | 3 | 3 | / | /c", "line 4", ""],
+      ["d | x | 4 | 4 | / | /d", "line 5", ""],
+    ],
+  ],
+  [
+    "a name, a value, a comment",
+    "a 1 # One\nb 2 # Two\nc 3 # Three\nd 4 # Four\ne 5 # Five\n",
+    [
+      ["a | 1 | One", "line 1", ""],
+      ["b | 2 | Two", "line 2", ""],
+      ["c | 3 | Three", "line 3", ""],
+      ["d | 4 | Four", "line 4", ""],
+      ["e | 5 | Five", "line 5", ""],
+    ],
+  ],
+] as const)
+  test(`records of a line each: ${name}`, async () => {
+    const { passages } = await readOne("list.txt", source);
+    const found = passages.map(({ id, text, title }) => [text, id.split("#")[1], title]);
+    assert.equal(found, expected);
+  });
+
+test("text with columns here and there is no table of records", async () => {
+  for (const source of [
+    "# Title\n\nOne  two three.\nFour five six seven.\nEight nine ten.\nAnd on.\nAnd  off.\n",
+    "Time: 10:15\nPlace: Rome: Italy\nWho: a: b\nWhat: c: d\nWhy: e: f\n",
+  ]) {
+    const { passages } = await readOne("list.txt", source);
+    assert.ok(passages.every(({ id }) => !id.includes("line")));
+  }
+});
+
 test.run();

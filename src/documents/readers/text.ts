@@ -1,9 +1,11 @@
 /**
- * Plain text: blocks below headings. A heading is underlined, has the number of a section, or is
- * one of a manual page: in capitals, or above lines that are indented further.
+ * Plain text: records of a line each, or blocks below headings. A heading is underlined, has the
+ * number of a section, or is one of a manual page: in capitals, or above lines that are indented
+ * further.
  */
 
 import type { SourceFile } from "../file/source-file.ts";
+import { lineTable } from "../tables/line-table.ts";
 import type { Block, Document } from "../tree/document.ts";
 import { Outline } from "../tree/outline.ts";
 import { blocksOfChunk, type Chunk, chunksOf, indentOf, joinedLists } from "../tree/plain-text.ts";
@@ -25,8 +27,20 @@ interface Heading {
 }
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
+  const text = await file.text();
+  const table = lineTable(text);
+  if (!table) yield textDocument(text);
+  else
+    for (const document of table) {
+      file.budget.spend("records");
+      await file.budget.pause();
+      yield document;
+    }
+}
+
+export function textDocument(text: string): Document {
   const outline = new Outline();
-  const chunks = chunksOf(await file.text());
+  const chunks = chunksOf(text);
   let open: Block[] = [];
   let term: { readonly text: string; readonly indent: number } | undefined;
   const close = (): void => {
@@ -53,7 +67,7 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
     }
   }
   close();
-  yield { title: "", blocks: outline.allBlocks() };
+  return { title: "", blocks: outline.allBlocks() };
 }
 
 /** The heading on line `at` of a chunk. */
