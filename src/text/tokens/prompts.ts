@@ -97,6 +97,21 @@ export function retrievalQuestionIds(tokenizer: Tokenizer, question: string): nu
   return ids;
 }
 
+/** A question, or as many of its words as the model reads. */
+export function fittingQuestion(tokenizer: Tokenizer, question: string): string {
+  const fits = (text: string): boolean =>
+    tokenizer.encode(questionPrompt(text), MAX_QUESTION_TOKENS).length < MAX_QUESTION_TOKENS;
+  if (fits(question)) return question;
+  const ends = Array.from(question.matchAll(/\S+/g), ({ 0: word, index }) => index + word.length);
+  let [low, high] = [0, ends.length]; // so many words fit, and so many do not
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (fits(question.slice(0, ends[middle - 1]))) low = middle;
+    else high = middle;
+  }
+  return question.slice(0, low === 0 ? MAX_QUESTION_TOKENS / 4 : ends[low - 1]);
+}
+
 /** The token ids of a question for reading: the ids for retrieval without the final `</s>`. */
 export function readingQuestionIds(retrievalIds: readonly number[]): number[] {
   return retrievalIds.slice(0, -1);

@@ -7,6 +7,7 @@ import { InputError } from "../../../src/io/errors.ts";
 import { readPassages } from "../../../src/text/read-passages.ts";
 import {
   cutForReading,
+  fittingQuestion,
   MAX_QUESTION_TOKENS,
   passageIds,
   readingQuestionIds,
@@ -86,6 +87,19 @@ test("a question that is empty or too long is rejected", () => {
       (error: unknown) => error instanceof InputError,
     );
   }
+});
+
+test("a question that is too long has as many words as fit", () => {
+  const words = Array.from({ length: 600 }, (_, i) => `word${i}`).join(" ");
+  for (const question of [words, `${words}\n`, "x".repeat(5_000), `a ${"é".repeat(4_000)}`]) {
+    const fitting = fittingQuestion(tokenizer, question);
+    assert.ok(question.startsWith(fitting) && fitting.length < question.length);
+    assert.ok(retrievalQuestionIds(tokenizer, fitting).length <= MAX_QUESTION_TOKENS);
+  }
+  const most = fittingQuestion(tokenizer, words);
+  const one = words.slice(0, words.indexOf(" ", most.length + 1));
+  assert.throws(() => retrievalQuestionIds(tokenizer, one), "one word more does not fit");
+  assert.is(fittingQuestion(tokenizer, "Who?"), "Who?");
 });
 
 test.run();

@@ -17,6 +17,8 @@ import { InputError } from "../../../io/errors.ts";
 import { flag, integer, option, own, path, type Resolved, text } from "../../../options/option.ts";
 import { LANGUAGE } from "../../../options/search-request.ts";
 import { openLexicalIndex } from "../../../retrieval/lexical-index.ts";
+import { fittingQuestion, MAX_QUESTION_TOKENS } from "../../../text/tokens/prompts.ts";
+import type { Tokenizer } from "../../../text/tokens/tokenizer.ts";
 import { configure, defineCommand } from "../../line/command.ts";
 import { emptyCommand } from "../../line/empty-command.ts";
 import { parse } from "../../line/parse.ts";
@@ -153,7 +155,10 @@ async function measureModel(
   await using index = await openToSearch(model, [{ directory: directory.path }], values, signal);
   const { bm25 } = await openLexicalIndex(index, { language: values.language, signal });
   const stored = model.config.hybrid;
-  const retrievers = { texts: dataset.queries, bm25, stored, model, index, topK, ownPassages };
+  const asked = new Set([...qrels.keys(), ...(tuning?.keys() ?? [])]);
+  const queries = [...dataset.queries].filter(([id]) => asked.has(id));
+  const texts = fittingQueries(queries, model.tokenizer);
+  const retrievers = { texts, bm25, stored, model, index, topK, ownPassages };
   const searched = await searchAll(qrels, retrievers, signal);
   const development =
     tuning && (await searchAll(tuning, { ...retrievers, stored: undefined }, signal));
@@ -169,6 +174,24 @@ async function measureModel(
     tuned,
   };
 }
+
+/** Cuts queries that the model cannot read whole, and names them. */
+function fittingQueries(
+  queries: readonly (readonly [id: string, text: string])[],
+  tokenizer: Tokenizer,
+): ReadonlyMap<string, string> {
+  const fitting = new Map(queries.map(([id, text]) => [id, fittingQuestion(tokenizer, text)]));
+  const cut = queries.filter(([id, text]) => fitting.get(id) !== text).map(([id]) => id);
+  if (cut.length > 0)
+    process.stderr.write(
+      `warning: ${cut.length} of ${queries.length} queries are longer than ${MAX_QUESTION_TOKENS} ` +
+        `tokens and are cut: ${cut.slice(0, MAX_NAMED).join(", ")}${cut.length > MAX_NAMED ? ", …" : ""}\n`,
+    );
+  return fitting;
+}
+
+/** Queries that a warning names. */
+const MAX_NAMED = 10;
 
 /** The systems of one of several models, by its name. */
 const named = ({ title, systems }: MeasuredModel): RankedSystem[] =>

@@ -55,6 +55,20 @@ async function fails(code: number, words: RegExp, ...args: string[]): Promise<vo
   assert.match(outcome.stderr.split("\n").at(-2)!, words);
 }
 
+test("a query that is too long is cut, and named", async ({ folder }) => {
+  const long = join(folder, "long");
+  await cp(join(folder, "qrels"), join(long, "qrels"), { recursive: true });
+  await cp(join(folder, "corpus.jsonl"), join(long, "corpus.jsonl"));
+  const queries = (await readFile(join(folder, "queries.jsonl"), "utf8")).replace(
+    "capital of France",
+    `capital of France ${"and more ".repeat(600)}`,
+  );
+  await writeFile(join(long, "queries.jsonl"), queries);
+  const { code, stderr } = await runCaptured(["benchmark", long, "--json"]);
+  assert.is(code, 0, stderr);
+  assert.match(stderr, "warning: 1 of 2 queries are longer than 512 tokens and are cut: q1\n");
+});
+
 test("the model beside BM25 and with it, and nothing left behind", async ({ folder }) => {
   const scratch = join(folder, "scratch");
   await mkdir(scratch);
