@@ -14,7 +14,7 @@ import { balanceColumns } from "./balance-columns.ts";
 import type { ModelConfig } from "./config.ts";
 import { readConfig, writeConfig } from "./config-file.ts";
 import { openStored, type StoredWeights } from "./load-weights.ts";
-import { copyModelFiles } from "./model-folder.ts";
+import { completeTokenizer, copyModelFiles } from "./model-folder.ts";
 import { EMBEDDING, parameterNames, parameterShapes } from "./parameter-names.ts";
 import { namesToStore } from "./weight-names.ts";
 
@@ -47,8 +47,9 @@ export type Precision = ConvertOptions["precision"];
 
 /**
  * Copies a model with its weights in another precision. All files but the weights are copied,
- * `config.json` last, so that an incomplete copy cannot be loaded. Memory does not grow with the
- * model: one tensor is converted after the other.
+ * `config.json` last, so that an incomplete copy cannot be loaded. A model of transformers 5, which
+ * has a `tokenizer.json` alone, gets the `spiece.model` that `ReAtt.load` reads. Memory does not
+ * grow with the model: one tensor is converted after the other.
  *
  * `fp16` and `int8` round: indexes of the original model must be built again with the converted
  * one, because its keys differ. With `int8`, matrices that the model has in int8 already stay as
@@ -88,6 +89,7 @@ export async function convertModel(
   const dtype = precision === "fp16" ? "F16" : "F32";
   const bytes = await writeWeights(out, tensors, { dtype, shardBytes });
   await copyModelFiles(folder, out, { weights: false });
+  await completeTokenizer(out);
   await writeConfig(out, config, folder);
   await endFolder(out);
   return bytes;

@@ -3,7 +3,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isWeightFile } from "../checkpoints/open.ts";
-import { replaceByCopy } from "../io/replace-file.ts";
+import { replaceByCopy, replaceFile } from "../io/replace-file.ts";
+import { sentencePieceModel, TOKENIZER_JSON } from "../text/tokens/tokenizer-json.ts";
 
 /** The tokenizer, other configuration, and texts about the model: no logs of a training run. */
 const DESCRIPTION =
@@ -21,6 +22,14 @@ export async function copyModelFiles(
   for (const name of await fileNames(from))
     if (DESCRIPTION.test(name) || (weights && isWeightFile(name)))
       await replaceByCopy(join(to, name), join(from, name));
+}
+
+/** Makes a `spiece.model` of `tokenizer.json` where a folder has the latter alone. */
+export async function completeTokenizer(folder: string): Promise<void> {
+  const names = await fileNames(folder);
+  if (names.includes("spiece.model") || !names.includes(TOKENIZER_JSON)) return;
+  const bytes = await sentencePieceModel(join(folder, TOKENIZER_JSON));
+  await replaceFile(join(folder, "spiece.model"), (file) => file.writeFile(bytes));
 }
 
 /** Links to files are included, because a downloaded model consists of links. */

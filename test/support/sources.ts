@@ -30,6 +30,13 @@ export const settingsIn = (
   changes: Partial<CandidateSettings> = {},
 ): CandidateSettings => ({
   ...{ seed: 0, steps: 100, questions: 16, candidatesPerQuestion: 3, nullPassage: false },
-  ...{ maxPassageTokens: 512, learnsReading: true, learnsRelevance: true, folder, resume: false },
+  ...{
+    maxPassageTokens: 512,
+    learnsReading: true,
+    learnsRelevance: true,
+    generatesLabels: true,
+    folder,
+    resume: false,
+  },
   ...changes,
 });

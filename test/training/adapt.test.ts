@@ -66,13 +66,14 @@ test("a dry run says what would be done and writes nothing", async () => {
   assert.equal(events.at(-1), { type: "plan", plan });
 });
 
-test("reading is trained with answers of a file, and not with masked words", async () => {
+test("the reader teaches with answers of a file, and not with masked words", async () => {
   const objective = async (options: Partial<AdaptOptions>) =>
     (await finish(adapt({ model, corpus, out: at("dry"), dryRun: true, ...options }))).plan
       .objective;
   assert.is(await objective({ sources: ["spans"] }), "retrieval");
-  assert.is(await objective({ data: files.data }), "supervised");
-  assert.is(await objective({ data: files.data, sources: ["spans"] }), "supervised");
+  assert.is(await objective({ data: files.data }), "likelihood");
+  assert.is(await objective({ data: files.data, train: "all" }), "supervised");
+  assert.is(await objective({ data: files.data, sources: ["spans"] }), "likelihood");
   const unanswered = writeLines(at("unanswered.jsonl"), [
     { question: "who opened the harbour?", passage_id: "p0" },
     { question: "where do visitors go by train?", passage_id: "p1" },

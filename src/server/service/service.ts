@@ -58,7 +58,7 @@ export class Service implements AsyncDisposable {
   readonly #index: TokenIndex;
   readonly #queue: BatchQueue;
   readonly collection: CollectionInfo;
-  /** Of generations, and not of their numbers: an index that replaces another begins with 1 again. */
+  /** Of generations, not of numbers: an index that replaces another begins with 1 again. */
   readonly #catalogues = new WeakMap<IndexGeneration, Promise<Catalogue>>();
   #suggested: { readonly of: Catalogue; readonly questions: readonly string[] } | undefined;
   /** The last change of the index: one runs at a time. */

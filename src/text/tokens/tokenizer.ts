@@ -7,6 +7,8 @@
  * on each side of a sentinel is encoded separately, so white space beside a sentinel has no effect.
  */
 
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { SentencePieceProcessor } from "sentencepiece-js";
 import { addressSpaceErrorFrom } from "../../io/address-space.ts";
 import { InputError } from "../../io/errors.ts";
@@ -15,6 +17,7 @@ import { readSmallFile } from "../../io/small-file.ts";
 import { uncasedForm, visible } from "../normal-form.ts";
 import { parsePieces } from "./sentencepiece-model.ts";
 import { beginningOf, PART_LENGTH, shortenUnknownRuns, textParts } from "./text-parts.ts";
+import { TOKENIZER_JSON } from "./tokenizer-json.ts";
 
 const MAX_MODEL_BYTES = 50_000_000; // the largest of T5, mT5's, has 4 MB
 const SENTINELS = 100;
@@ -190,6 +193,8 @@ async function readPieces(file: string): Promise<string[]> {
     return pieces;
   } catch (cause) {
     if (cause instanceof InputError) throw cause;
+    if (existsSync(join(dirname(file), TOKENIZER_JSON)) && !existsSync(file))
+      throw onlyJson(file, cause);
     throw notAModel(file, cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
@@ -250,6 +255,19 @@ function removeEmscriptenHandlers(): void {
     }
   }
 }
+
+/** transformers 5 saves no `spiece.model`. */
+const onlyJson = (where: string, cause: unknown): InputError =>
+  new InputError(
+    {
+      where,
+      expected: "T5's SentencePiece model",
+      got: `only ${TOKENIZER_JSON}`,
+      remedy:
+        "make it of that file: reatt convert --model THIS-FOLDER --precision fp32 --out NEW-FOLDER",
+    },
+    { cause },
+  );
 
 function notAModel(where: string, got: string, cause?: unknown): InputError {
   const remedy = "download spiece.model of the model again";

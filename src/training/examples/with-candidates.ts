@@ -41,6 +41,8 @@ export interface CandidateSettings {
   readonly maxPassageTokens: number;
   /** Whether the answer is read: to learn it, or to teach retrieval. */
   readonly learnsReading: boolean;
+  /** Whether a relevance label is generated, with the passage behind it. */
+  readonly generatesLabels: boolean;
   /** Whether retrieval is trained with passages that are known to be relevant. */
   readonly learnsRelevance: boolean;
   /** Folder of the run. */
@@ -229,8 +231,9 @@ function readExample(
   example: Example,
   target: string | undefined,
   found: readonly Passage[],
-  { candidatesPerQuestion, nullPassage, learnsReading, learnsRelevance }: CandidateSettings,
+  settings: CandidateSettings,
 ): TextExample | undefined {
+  const { candidatesPerQuestion, nullPassage, learnsReading, learnsRelevance } = settings;
   const { answers, contexts = [], relevant, removal, scores } = example;
   const room = nullPassage ? candidatesPerQuestion - 1 : candidatesPerQuestion;
   const left = removal ? found.flatMap((passage) => readAs(removal, passage) ?? []) : found;
@@ -241,7 +244,8 @@ function readExample(
     containsAnswer(title, answers) || containsAnswer(text, answers);
   const isServed = nullPassage && learnsReading;
   const isAnswered = (): boolean => isServed || passages.some(contains);
-  const trainsReading = target !== undefined && (!removal || isAnswered());
+  const isText = target !== undefined && (!example.labels || settings.generatesLabels);
+  const trainsReading = isText && (!removal || isAnswered());
   const trainsRetrieval = learnsRelevance && (known !== undefined || scores !== undefined);
   if (!trainsReading && !trainsRetrieval) return undefined;
   // Without reading, and without a known passage, those that contain an answer are relevant.

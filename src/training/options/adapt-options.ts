@@ -25,6 +25,7 @@ import { type LabelFreeName, SOURCES } from "../examples/sources/list.ts";
 import { maskedSpans } from "../examples/sources/masked-spans.ts";
 import { isSource, type Source } from "../examples/sources/source.ts";
 import { questionSource } from "../examples/training-questions.ts";
+import type { ObjectiveName } from "../objectives/index.ts";
 import type { Tagger } from "../salient-spans/index.ts";
 import { checkEffects } from "./run-checks.ts";
 import {
@@ -35,6 +36,7 @@ import {
   type RunRequest,
   TRAINING,
 } from "./run-options.ts";
+import type { Part } from "./trained.ts";
 
 /** The sources that read a file of the user's. */
 const FILE_SOURCES = [questionSource, labelSource] as const;
@@ -202,12 +204,12 @@ const ADAPT_SETTINGS = {
     `${PASSAGE_TOKENS}; ${TIMED.passageTokens} with --minutes`,
   ),
   /**
-   * What a step minimises. Default: `supervised` with answers in `data`, because the relevant
-   * passage of each question is known, and to train what reads; else `retrieval`.
+   * What a step minimises. Default: `likelihood` with answers in `data`: what reads teaches what
+   * retrieves, and stays as it is; `supervised` to train what reads; else `retrieval`.
    */
   objective: withDerivedDefault(
     RUN_SETTINGS.objective,
-    "supervised with answers in --data; else retrieval",
+    "likelihood with answers in --data; supervised to train what reads; else retrieval",
   ),
   /**
    * Peak learning rate. Default: 2e-5 for a model of BERT layers; 5e-5 x 1024 / width of other
@@ -443,14 +445,12 @@ export function withAdaptDefaults(
   const candidates = isTimed ? TIMED.candidates : CANDIDATES;
   const byWidth = Math.min(MAX_LEARNING_RATE, (PAPER.learningRate * PAPER.modelSize) / modelSize);
   const byModel = shared[0]?.kind === "bert" ? BERT_LEARNING_RATE : byWidth;
-  const reads = options.train === "reader" || options.train === "joint";
-  const isRetrieval = isHead || !(examples.haveAnswers || reads);
   const complete = {
     ...options,
     sources: options.sources?.map((one) => (typeof one === "string" ? one : one.name)),
     steps,
     questions,
-    objective: options.objective ?? (isRetrieval ? "retrieval" : "supervised"),
+    objective: options.objective ?? defaultObjective(options.train, examples.haveAnswers),
     maxPassageTokens: trainingPassageTokens(options),
     learningRate: options.learningRate ?? (isHead ? HEAD_LEARNING_RATE : byModel),
     candidatesPerQuestion: options.candidatesPerQuestion ?? Math.min(candidates, passages),
@@ -458,6 +458,12 @@ export function withAdaptDefaults(
   };
   checkEffects(complete, ADAPT_OPTIONS);
   return complete;
+}
+
+function defaultObjective(part: Part | undefined, haveAnswers: boolean): ObjectiveName {
+  if (part === "reader" || part === "joint") return "supervised";
+  if (!haveAnswers || part === "head") return "retrieval";
+  return part === "all" ? "supervised" : "likelihood";
 }
 
 const severalIterations = (iterations: number): InputError =>

@@ -214,6 +214,7 @@ export const candidateSettings = (run: Run): CandidateSettings => {
     signal,
     steps,
     learnsReading: objective !== "retrieval",
+    generatesLabels: objective !== "likelihood",
     learnsRelevance: objective !== "qa" && objective !== "marginal",
   };
 };

@@ -102,6 +102,16 @@ test("a question has its relevant passage among its candidates, and one answer a
   );
 });
 
+test("where the reader only teaches, a relevance label is no text to generate", async () => {
+  const taught = await trained({
+    ...{ source: "labels", examples: LABELS, settings: { generatesLabels: false } },
+  });
+  assert.equal(
+    taught.map(({ retrievalOnly, relevant }) => [retrievalOnly, relevant.length]),
+    LABELS.map(({ relevant }) => [true, relevant.length]),
+  );
+});
+
 test("a null passage takes the last place", async () => {
   const settings = { nullPassage: true, learnsRelevance: false };
   for (const { question, passages } of await trained({

@@ -20,8 +20,12 @@ test("what is not said follows from the corpus and the examples", () => {
   assert.is(withAdaptDefaults(FILES, { ...TEN, count: 1e6 }, 2e5, CONFIG).steps, 1_000);
 });
 
-test("with questions and answers, the target is what is known to be relevant", () => {
-  assert.is(withAdaptDefaults(FILES, TEN, 10, CONFIG).objective, "supervised");
+test("with questions and answers, the reader teaches, unless it is trained itself", () => {
+  const objectiveOf = (options: object) =>
+    withAdaptDefaults({ ...FILES, ...options }, TEN, 10, CONFIG).objective;
+  assert.is(objectiveOf({}), "likelihood");
+  assert.is(objectiveOf({ train: "query" }), "likelihood");
+  for (const train of ["all", "joint", "reader"]) assert.is(objectiveOf({ train }), "supervised");
   assert.is(
     withAdaptDefaults({ ...FILES, objective: "distillation" }, TEN, 10, CONFIG).objective,
     "distillation",
@@ -71,7 +75,7 @@ test("with a time limit, steps are short", () => {
   );
   assert.equal(
     [objective, questions, candidatesPerQuestion, maxPassageTokens],
-    ["supervised", 32, 2, 192],
+    ["likelihood", 32, 2, 192],
   );
   const given = { ...timed, objective: "qa", questions: 3, maxPassageTokens: 50 } as const;
   const kept = withAdaptDefaults(given, TEN, 10, CONFIG);
