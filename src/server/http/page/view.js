@@ -183,9 +183,11 @@ function titleOf({ id, title, document: name, link }, marks = []) {
 
 /** The document and the place in words. */
 function placesOf(passage) {
-  const { id, title, document: name, metadata } = passage;
+  const { id, title, document: name, metadata, duplicates = [] } = passage;
   const path = metadata?._source ?? name ?? (title ? id : undefined);
-  const facts = [path === title ? undefined : path, placeOf(passage)];
+  const others = new Set(duplicates.map((one) => one.document ?? one.id));
+  const copies = others.size > 0 ? `also in ${[...others].join(", ")}` : undefined;
+  const facts = [path === title ? undefined : path, placeOf(passage), copies];
   return facts.filter((fact) => fact !== undefined).map((fact) => element("span", {}, fact));
 }
 
