@@ -66,13 +66,15 @@ export async function forecast(
   const { tokenizer } = model;
   const { header } = keysOf(model, options);
   const { maxPassageTokens, pooling } = header;
+  const encode = (passages: readonly Passage[]): Promise<unknown> =>
+    encodePassageKeys(passageKeyModel(model), passages, { maxPassageTokens });
   const countStates = (passage: Passage): number =>
     passageIds(tokenizer, passage, maxPassageTokens).length;
   const countTokens = (passage: Passage): number =>
     pooling === undefined ? keptTokenCount(countStates(passage), options.keepRatio) : 1;
   const cutTokens = (passage: Passage): number => tokensOver(tokenizer, passage, maxPassageTokens);
   await place.checkReplaceable(options);
-  const counts = { countTokens, countStates, cutTokens };
+  const counts = { countTokens, countStates, cutTokens, encode };
   const { shard } = options;
   return await place.folder.forecast(passages, {
     ...counts,

@@ -124,7 +124,7 @@ export function changeDocuments(
 interface DocumentsToChange {
   readonly documents: AsyncIterable<ValueDocument>;
   /** The ids of documents that go. */
-  readonly deleted?: readonly string[];
+  readonly deleted?: readonly string[] | undefined;
 }
 
 interface Before {

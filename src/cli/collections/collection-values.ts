@@ -22,9 +22,9 @@ export function applyStore(options: OptionTable, given: Map<string, unknown>): v
 }
 
 /**
- * Replaces the names of collections in `--index` by their indexes. Without `--index`, a command that
- * searches takes all collections, and another one the only one. An index that exists counts more
- * than a name.
+ * Replaces the names of collections in `--index` by their indexes. Without `--index`, a command
+ * that searches takes all collections, and another one the only one. An index that exists counts
+ * more than a name.
  *
  * @param given is changed
  * @throws {UsageError} if one collection is needed and there are several, or if their models differ

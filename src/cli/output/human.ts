@@ -40,10 +40,11 @@ export function formatReply(
   const share = reader === "marginal" ? "posterior" : "attention";
   const answer = reply.answer === "" ? undefined : mark(plain(reply.answer), bold);
   const probable = reply.evidence.filter(({ score }, i) => i === 0 || score >= LEAST_SHOWN);
-  const blocks = probable.map(
-    (block, index) =>
-      `${rank(index)} ${[heading(block), ...placeOf(block)].join(", ")}: ${percent(block.score)}\n` +
+  const blocks = probable.map((block, index) =>
+    [
+      `${rank(index)} ${[heading(block), ...placeOf(block)].join(", ")}: ${percent(block.score)}`,
       blockText(block.text, block.span, bold),
+    ].join("\n"),
   );
   const passages = reply.passages.map(
     ({ text, score, attention, span, ...passage }, index) =>

@@ -57,7 +57,7 @@ export class Service implements AsyncDisposable {
   readonly #index: TokenIndex;
   readonly #queue: BatchQueue;
   readonly collection: CollectionInfo;
-  /** Of generations, and not of their numbers: an index that replaces another begins with 1 again. */
+  /** Of generations, not of numbers: an index that replaces another begins with 1 again. */
   readonly #catalogues = new WeakMap<IndexGeneration, Promise<Catalogue>>();
   /** The last change of the index: one runs at a time. */
   #change: Promise<unknown> = Promise.resolve();
