@@ -217,8 +217,8 @@ export class ReAtt implements AsyncDisposable {
   }
 
   /**
-   * Estimates what `index` needs for these passages: tokens, bytes on disk and bytes during the
-   * build. It reads all passages and tokenizes one in 16.
+   * Estimates what `index` needs for these passages: tokens, bytes on disk at the end and during
+   * the build, memory and time. It reads all passages, tokenizes one in 16, and encodes up to 16.
    *
    * @throws {InputError} if there is an index and no `replace`, the disk has too little space, or
    * an option is out of range.

@@ -68,6 +68,8 @@ export async function forecast(
   const { header } = keysOf(model, options);
   const { maxPassageTokens, pooling } = header;
   const windowsOf = (passage: Passage) => tokenizedWindows(tokenizer, passage, maxPassageTokens);
+  const encode = (passages: readonly Passage[]): Promise<unknown> =>
+    encodePassageKeys(passageKeyModel(model), passages, { maxPassageTokens });
   const countStates = (passage: Passage): number =>
     windowsOf(passage).reduce((sum, { ids }) => sum + ids.length, 0);
   const countTokens = (passage: Passage): number =>
@@ -77,7 +79,7 @@ export async function forecast(
   const cutTokens = (passage: Passage): number =>
     tokensOutside(tokenizer, passage, maxPassageTokens);
   await place.checkReplaceable(options);
-  const counts = { countTokens, countStates, cutTokens };
+  const counts = { countTokens, countStates, cutTokens, encode };
   const { shard } = options;
   return await place.folder.forecast(passages, {
     ...counts,

@@ -11,7 +11,7 @@ import { placeOf } from "./places/place-of.ts";
 
 /**
  * Deletes passages by id. Ids that the index does not have are ignored. The passages take space
- * until `compactIndex`; an open index keeps its generation. In a store, they are gone at once.
+ * until `compactIndex`. In a store, they are gone at once.
  *
  * @returns the number of deleted passages
  * @throws {InputError} if there is no index, if the system refuses to write, or if another process

@@ -68,7 +68,7 @@ test("one handle adds, replaces, removes and finds", async () => {
   assert.match(String(await index.remove([5 as never]).catch(String)), /id 1: expected/);
 });
 
-test("in an index that was not built from documents, and after a change by another writer", async () => {
+test("in an index of passages, and after a change by another writer", async () => {
   const directory = newPlace();
   const parts = ["1", "2"].map((n) => ({
     id: `p${n}`,
@@ -130,7 +130,7 @@ test("openOrIndex splits no document again that did not change", async () => {
   }
 });
 
-test("a question notices what another handle did to the index, also rm and a new build", async () => {
+test("a question notices what another handle did, also rm and a new build", async () => {
   const directory = newPlace();
   await using index = await model.index([LION], { directory });
   const other = await model.add([{ id: "cat", text: "Cats sleep." }], { directory });

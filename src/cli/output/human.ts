@@ -41,10 +41,11 @@ export function formatReply(
   const answer = reply.answer === "" ? undefined : mark(plain(reply.answer), bold);
   const probable = reply.evidence.filter(({ score }, i) => i === 0 || score >= LEAST_SHOWN);
   const copies = new Map(reply.passages.map(({ id, duplicates }) => [id, duplicates]));
-  const blocks = probable.map(
-    (block, index) =>
-      `${rank(index)} ${[heading(block), ...placeOf(block)].join(", ")}: ${percent(block.score)}\n` +
+  const blocks = probable.map((block, index) =>
+    [
+      `${rank(index)} ${[heading(block), ...placeOf(block)].join(", ")}: ${percent(block.score)}`,
       `${blockText(block.text, block.span, bold)}${alsoIn(copies.get(block.id))}`,
+    ].join("\n"),
   );
   const passages = reply.passages.map(
     ({ text, score, attention, span, ...passage }, index) =>

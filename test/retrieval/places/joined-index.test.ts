@@ -141,7 +141,7 @@ test("keys, products and scores are those of the index of a passage", async () =
   assert.equal(entries, expected);
 });
 
-test("compressed indexes keep their codebooks, and each passage the score of its index", async () => {
+test("compressed indexes keep their codebooks, and passages their scores", async () => {
   const parts = [makePassages(300, 5), makePassages(260, 6)];
   for (const [i, passages] of parts.entries())
     await build(at(`codes-${i}`), passages, { encode: encodeVaried, bits: 4 });

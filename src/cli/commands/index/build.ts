@@ -14,6 +14,7 @@ import type { Passage } from "../../../text/passage.ts";
 import { readPassages } from "../../../text/read-passages.ts";
 import { defineCommand } from "../../line/command.ts";
 import { describeCut, startBuildProgress } from "../../output/build-progress.ts";
+import { duration } from "../../output/progress.ts";
 import { endOf, openCorpus, STRICT } from "../../shared/corpus.ts";
 import { CORPUS, MODEL, STORE } from "../../shared/file-options.ts";
 import { loadModel } from "../../shared/load-model.ts";
@@ -114,9 +115,10 @@ async function countOf(passages: AsyncIterable<Passage>): Promise<number> {
   return count;
 }
 
-const describe = ({ passages, tokens, cut, bytes, peakBytes }: BuildForecast): string =>
+const describe = ({ passages, tokens, cut, bytes, peakBytes, ...build }: BuildForecast): string =>
   `${passages} passages, about ${tokens} tokens: an index of about ${formatBytes(bytes)}` +
-  `${peakBytes > bytes ? `, ${formatBytes(peakBytes)} while it is built` : ""}\n` +
+  `${peakBytes > bytes ? `, ${formatBytes(peakBytes)} while it is built` : ""}, ` +
+  `with ${formatBytes(build.memoryBytes)} of memory in ${duration(build.seconds)}\n` +
   (cut.passages === 0
     ? ""
     : `about ${cut.tokens} tokens of about ${cut.passages} long titles will be cut\n`);

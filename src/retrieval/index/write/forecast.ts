@@ -14,6 +14,7 @@ import { packFields, packPassage } from "../format/packed-passage.ts";
 import { stateBytes } from "../format/packed-states.ts";
 import { bitsFor } from "./automatic-bits.ts";
 import { type BuildOptions, isInShard } from "./build.ts";
+import { WINDOW } from "./copy.ts";
 
 /** One of this number of passages is tokenised and compressed as a sample. */
 const SAMPLE_STRIDE = 16;
@@ -30,6 +31,24 @@ const LIST_BYTES = 2;
 const WORDS_SHARE = 0.36;
 /** Bytes of manifest and checksums, rounded up. */
 const FIXED_BYTES = 16_384;
+/** Bytes of a value of a key on disk while an index is built: float32, until it is compressed. */
+const BUILD_VALUE_BYTES = 4;
+
+/** Passages that are encoded to measure the time, of the first of the sample. */
+const TIMED_PASSAGES = 16;
+/**
+ * The time to learn a codebook and to code the keys, for each second of encoding: 13.5 s of
+ * processor time for 605,281 keys of 256 dimensions, which take 50 s to encode
+ * (docs/experiments/speed.md).
+ */
+const CODING_SHARE = 0.27;
+/** Bytes of memory of a passage during a build: offsets, and the digest of its id. */
+const PASSAGE_MEMORY = 24;
+/**
+ * Bytes of memory for each dimension while a codebook is learned: 32,768 keys, their residuals, and
+ * those of each part. The build of the line above took 0.66 GB with all of its process.
+ */
+const CODEBOOK_MEMORY = 2 ** 21;
 
 export interface BuildForecast {
   /** The passages of this shard, counted. */
@@ -47,6 +66,13 @@ export interface BuildForecast {
   readonly bytes: number;
   /** The greatest size during the build, when float32 keys and codes, or a sample, are on disk. */
   readonly peakBytes: number;
+  /** About as much memory as the process takes during the build. */
+  readonly memoryBytes: number;
+  /**
+   * About as long as the build takes on this machine as busy as it is now: the time of the first
+   * passages of the sample, which are encoded, and what the codes of compressed keys add.
+   */
+  readonly seconds: number;
 }
 
 export interface ForecastOptions
@@ -57,6 +83,8 @@ export interface ForecastOptions
   readonly countStates?: ((passage: Passage) => number) | undefined;
   /** Counts the tokens of a passage that are cut. */
   readonly cutTokens: (passage: Passage) => number;
+  /** Encodes passages, to measure how long that takes. Default: the time is 0. */
+  readonly encode?: ((passages: readonly Passage[]) => Promise<unknown>) | undefined;
 }
 
 /**
@@ -68,7 +96,9 @@ export async function forecastBuild(
   passages: AsyncIterable<Passage> | Iterable<Passage>,
   options: ForecastOptions,
 ): Promise<BuildForecast> {
-  const forecast = sizes(await survey(passages, options), options);
+  const surveyed = await survey(passages, options);
+  const seconds = await secondsOf(surveyed, options);
+  const forecast = { ...sizes(surveyed, options), seconds };
   const free = (await freeBytes(options.directory)) + (await interruptedBytes(options.directory));
   const { passages: count, peakBytes } = forecast;
   if (peakBytes > free)
@@ -82,6 +112,8 @@ export async function forecastBuild(
 }
 
 interface Survey {
+  /** The first of the sample. */
+  readonly timed: readonly Passage[];
   readonly passages: number;
   readonly tokens: number;
   readonly cut: CutText;
@@ -98,11 +130,13 @@ async function survey(
   let seen = 0;
   const own = { passages: 0, sampled: 0, tokens: 0, sharedBytes: 0 };
   const cut = { passages: 0, tokens: 0 };
+  const timed: Passage[] = [];
   for await (const passage of passages) {
     signal?.throwIfAborted();
     if (!isInShard(seen++, shard)) continue;
     if (own.passages++ % SAMPLE_STRIDE !== 0) continue;
     own.sampled++;
+    if (timed.length < TIMED_PASSAGES) timed.push(passage);
     own.tokens += countTokens(passage);
     const over = cutTokens(passage);
     if (over > 0) cut.passages++;
@@ -112,6 +146,7 @@ async function survey(
   }
   const scale = own.passages / Math.max(1, own.sampled);
   return {
+    timed,
     passages: own.passages,
     tokens: Math.round(own.tokens * scale),
     sharedBytes: Math.round(own.sharedBytes * scale),
@@ -119,22 +154,45 @@ async function survey(
   };
 }
 
+/** The first run of the encoder allocates its memory, and is not timed. */
+async function secondsOf(
+  { timed, tokens }: Survey,
+  { bits, header, encode, countTokens }: ForecastOptions,
+): Promise<number> {
+  if (!encode || timed.length === 0) return 0;
+  await encode(timed.slice(0, 1));
+  const started = performance.now();
+  await encode(timed);
+  const taken = (performance.now() - started) / 1000;
+  const counted = timed.reduce((sum, passage) => sum + countTokens(passage), 0);
+  const isCompressed = bitsFor(bits, tokens, header) !== undefined;
+  return (tokens / counted) * taken * (isCompressed ? 1 + CODING_SHARE : 1);
+}
+
 function sizes(
   { passages, tokens, sharedBytes, cut }: Survey,
   { header, bits: choice }: ForecastOptions,
-): BuildForecast {
+): Omit<BuildForecast, "seconds"> {
   const { dimension } = header;
   const bits = bitsFor(choice, tokens, header);
   const common = sharedBytes + passages * PASSAGE_BYTES + FIXED_BYTES;
   const plain = common + tokens * 4 * dimension;
-  if (bits === undefined)
-    return { passages, tokens, cut, bits: 32, bytes: plain, peakBytes: plain };
+  const window = (WINDOW * 4 * dimension * tokens) / Math.max(1, passages);
+  const memoryBytes = process.memoryUsage.rss() + passages * PASSAGE_MEMORY + window;
+  const counts = { passages, tokens, cut, memoryBytes };
+  if (bits === undefined) return { ...counts, bits: 32, bytes: plain, peakBytes: plain };
+  const unfinished = common + tokens * BUILD_VALUE_BYTES * dimension;
   const centroids = centroidCount(tokens);
   const code = (centroids <= 65_536 ? 2 : 4) + 1 + (dimension * bits) / 8;
   const codebook = 4 * dimension * (centroids + dimension + 512) + 9 * centroids;
   const bytes = common + tokens * (code + LIST_BYTES) + codebook;
   const sample = 4 * dimension * sampleSize(tokens); // in a file while the codebook is learned
-  return { passages, tokens, cut, bits, bytes, peakBytes: plain + Math.max(bytes, sample) };
+  return {
+    ...counts,
+    ...{ bits, bytes },
+    peakBytes: unfinished + Math.max(bytes, sample),
+    memoryBytes: memoryBytes + CODEBOOK_MEMORY * dimension + 8 * dimension * centroids,
+  };
 }
 
 async function freeBytes(path: string): Promise<number> {

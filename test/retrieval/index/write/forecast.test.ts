@@ -37,6 +37,26 @@ for (const bits of [undefined, 2, 8] as const)
     assert.is(forecast.peakBytes > forecast.bytes, bits !== undefined);
   });
 
+test("a forecast says memory and time, of a few passages that it encodes", async () => {
+  await using directory = await temporary();
+  const encoded: number[] = [];
+  const encode = async (passages: readonly Passage[]) => {
+    encoded.push(passages.length);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  const options = { directory: directory.path, header, countTokens, cutTokens: () => 0, encode };
+  const before = process.memoryUsage.rss();
+  const plain = await forecastBuild(PASSAGES, options);
+  const compressed = await forecastBuild(PASSAGES, { ...options, bits: 2 });
+  assert.equal(encoded, [1, 16, 1, 16]);
+  // 3,000 passages of about as many tokens as the 16 that take 20 ms or more
+  assert.ok(plain.seconds > (0.5 * 0.019 * 3_000) / 16, `${plain.seconds}`);
+  assert.ok(compressed.seconds > plain.seconds / 100);
+  assert.ok(plain.memoryBytes > before / 2 + 24 * 3_000, `${plain.memoryBytes}`);
+  assert.ok(compressed.memoryBytes > plain.memoryBytes / 2 + 2 ** 21 * header.dimension);
+  assert.is((await forecastBuild([], { ...options, bits: 2 })).seconds, 0);
+});
+
 test("a forecast counts states", async () => {
   await using directory = await temporary();
   const options: ForecastOptions = {
