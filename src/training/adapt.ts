@@ -118,6 +118,7 @@ export async function* adapt(
   });
   const prepared = await prepare({ ...located, corpus: passages.file }, requested, corpus);
   const { options, run, inputs, plan, sample, calibration, found, isBased, countTokens } = prepared;
+  for (const what of inputs.leftOut) yield { type: "stage", name: `left out: ${what}` };
   yield { type: "plan", plan };
   if (options.dryRun) return { plan };
 

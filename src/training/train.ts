@@ -75,9 +75,12 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   if (!start.hasWeights)
     yield { type: "stage", name: `${options.model} has no weights: beginning with random ones` };
   const run = resolveRun(options, start, corpus);
-  const questions = questionExamples(
-    await readQuestionsAbout(corpus, options.data, options.signal),
+  const leftOut: string[] = [];
+  const read = await readQuestionsAbout(corpus, options.data, options.signal, (what) =>
+    leftOut.push(what),
   );
+  for (const what of leftOut) yield { type: "stage", name: `left out: ${what}` };
+  const questions = questionExamples(read);
   const data = withCandidates(candidateSettings(run), corpus, questionSource, questions);
   const before = (await findRun(run.out, run.resume))?.seconds ?? 0;
   const kind = `Training of ${modelTitle(run.model)} on ${basename(options.data)}`;

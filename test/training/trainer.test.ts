@@ -4,18 +4,24 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { writeSafetensors } from "../../src/checkpoints/write-safetensors.ts";
+import { readConfig } from "../../src/model/config-file.ts";
+import { loadWeights } from "../../src/model/load-weights.ts";
+import { parameterNames, parameterShapes } from "../../src/model/parameter-names.ts";
+import { namesToStore } from "../../src/model/weight-names.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import {
   defineObjective,
   distillation,
   labels,
+  likelihood,
   openTrainer,
   reading,
   type TrainerOptions,
   type TrainingBatch,
 } from "../../src/training/index.ts";
 import { rejects } from "../retrieval/support.ts";
-import { temporaryFolder, writeSmallRun } from "../support/training.ts";
+import { temporaryFolder, writeLexicalModel, writeSmallRun } from "../support/training.ts";
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
@@ -98,6 +104,41 @@ test("the example of the guide is that of defineObjective, which is run", () => 
   )!;
   const source = readFileSync("src/training/objectives/objective.ts", "utf8");
   assert.ok(source.replaceAll(/^ \* ?/gm, "").includes(guide!));
+});
+
+test("the reader teaches by its likelihoods, and keeps its weights", async () => {
+  const out = join(folder.path, "taught");
+  const all = await train({ objective: likelihood() }, 8, out);
+  assert.equal(Object.keys(all[0]!), ["likelihood"]);
+  assert.ok(all.at(-1)!.likelihood! < all[0]!.likelihood!);
+  const config = await readConfig(model);
+  const [before, after] = [await loadWeights(model, config), await loadWeights(out, config)];
+  for (const [name, weights] of before)
+    if (name.startsWith("decoder.")) assert.equal(after.get(name), weights, name);
+  assert.not.equal(after.get("embedding.weight"), before.get("embedding.weight"));
+});
+
+test("the head that training gives the greatest weight is the one that retrieves afterwards", async () => {
+  const path = join(folder.path, "heads");
+  const config = await writeLexicalModel(path, { heads: 3, retrievalHead: 0 });
+  const GOOD = 1;
+  const weights = await loadWeights(path, config);
+  const { query } = parameterNames(config).heads;
+  const rows = weights.get(query.weight)!;
+  const ofHead = rows.length / 3;
+  for (const head of [0, 2]) rows.fill(0, head * ofHead, (head + 1) * ofHead); // they score 0
+  const stored = namesToStore(config);
+  const tensors = [...parameterShapes(config)].map(
+    ([name, shape]) => [stored.get(name)!, { shape, values: weights.get(name)! }] as const,
+  );
+  await writeSafetensors(join(path, "model.safetensors"), new Map(tensors), { dtype: "F32" });
+  const out = join(folder.path, "chosen");
+  const options = { objective: labels(), tau: 0.001, train: "all", learningRate: 1e-3 } as const;
+  await using trainer = await openTrainer(path, { ...options, dropout: 0 });
+  for (let step = 0; step < 10; step++) await trainer.step(batch);
+  await trainer.save(out);
+  assert.is((await readConfig(path)).retrievalAttention.head, 0);
+  assert.is((await readConfig(out)).retrievalAttention.head, GOOD);
 });
 
 test.run();

@@ -25,6 +25,8 @@ export interface AdaptationInputs {
   readonly labels: readonly Example[];
   /** How many questions of the training file have an answer in the corpus. */
   readonly answered: AnsweredCount | undefined;
+  /** What was left out of the files, in words. */
+  readonly leftOut: readonly string[];
   /** What retrieval is measured with. Default: examples that are held out. */
   readonly dev: readonly Example[] | undefined;
   /** The files of questions, labels and dev questions, those that are given. */
@@ -43,8 +45,9 @@ export async function readInputs(
   corpus: Corpus,
 ): Promise<AdaptationInputs> {
   const { data, dev, devQuestions = DEV_QUESTIONS, queries, qrels, signal } = options;
+  const leftOut: string[] = [];
   const read = async (file: string): Promise<Example[]> =>
-    questionExamples(await readQuestionsAbout(corpus, file, signal));
+    questionExamples(await readQuestionsAbout(corpus, file, signal, (what) => leftOut.push(what)));
   const questions = data === undefined ? [] : await read(data);
   const answered = data && (await answersOf(data, passages, questions));
   return {
@@ -55,6 +58,7 @@ export async function readInputs(
     labels:
       queries === undefined || qrels === undefined ? [] : await readLabels(queries, qrels, corpus),
     dev: dev === undefined ? undefined : (await read(dev)).slice(0, devQuestions),
+    leftOut,
     files: { questions: data, labels: qrels, dev },
   };
 }

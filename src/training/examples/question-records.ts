@@ -7,6 +7,9 @@
  * - triplets and pairs of sentence-transformers, PyLate and Tevatron: `anchor` or `query`,
  *   `positive`, `negative`, `negative_1` …
  * - MS MARCO's questions with `passages`, of which some are selected
+ * - KILT: `input`, and `output` with `answer`; its `provenance` is not read
+ * - TriviaQA: the official JSON (`Data`, with `Answer.Value` and `Answer.Aliases`) and the rows of
+ *   Hugging Face; WebQuestions: the official JSON (`utterance`, `targetValue`) and the rows
  *
  * Passages that are texts are known by `textKey`: the corpus has their ids.
  */
@@ -19,7 +22,7 @@ import type { JsonRecord } from "../../io/json/json-lines.ts";
 
 /** The usual names of fields and columns. Of several that have a value, the first one counts. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
-  id: ["_id", "id", "query_id", "question_id", "qid"],
+  id: ["_id", "id", "query_id", "question_id", "questionid", "qid"],
   question: ["question", "query", "anchor", "prompt"],
   answers: ["answers", "answer", "target", "response"],
   passage_id: ["passage_id", "document_id", "doc_id", "corpus_id"],
@@ -106,10 +109,13 @@ const trainingRecord = z.object({
   negative_ctxs: listOf(unscored),
 });
 
-/** The questions of a record: one, or all of SQuAD's official file. */
+/** The questions of a record: one, or all of an official file of SQuAD or TriviaQA. */
 export function* questionsOf({ where, value }: JsonRecord): Generator<JsonRecord> {
-  const { data } = objectOf(value);
-  if (!Array.isArray(data)) yield { where, value };
+  const { data, Data: trivia } = objectOf(value);
+  if (Array.isArray(trivia))
+    for (const [i, asked] of trivia.entries())
+      yield { where: `${where}, Data[${i}]`, value: asked };
+  else if (!Array.isArray(data)) yield { where, value: ofField(value) };
   else
     for (const [d, article] of data.entries())
       for (const [p, paragraph] of listIn(article, "paragraphs").entries())
@@ -118,6 +124,24 @@ export function* questionsOf({ where, value }: JsonRecord): Generator<JsonRecord
           const { context: passage } = objectOf(paragraph);
           yield { where: place, value: { ...objectOf(asked), context: passage } };
         }
+}
+
+/** A description in the answers of WebQuestions: `(list (description "A b") (description C))`. */
+const DESCRIPTION = /\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]*))\)/g;
+
+/** KILT's and WebQuestions' records with the usual names; others as they are. */
+function ofField(value: unknown): unknown {
+  const { input, output, utterance, targetValue, ...rest } = objectOf(value);
+  if (typeof input === "string" && Array.isArray(output)) {
+    const answers = output.flatMap((one) => objectOf(one).answer ?? []);
+    return { ...rest, question: input, answers: [...new Set(answers)] };
+  }
+  if (typeof utterance === "string" && typeof targetValue === "string") {
+    const found = [...targetValue.matchAll(DESCRIPTION)];
+    const answers = found.map(([, quoted, plain]) => quoted?.replace(/\\(.)/g, "$1") ?? plain!);
+    return { ...rest, question: utterance, answers };
+  }
+  return value;
 }
 
 /** A question; undefined for one that has no answer, as some of SQuAD 2.0 and MS MARCO. */
@@ -179,10 +203,23 @@ function canonical(record: Fields): { fields: Fields; names: ReadonlyMap<string,
   return { fields, names };
 }
 
-/** The texts of one, of a list, or of SQuAD's objects with `text`. Anything else stays as it is. */
+/**
+ * The texts of one, of a list, of SQuAD's objects with `text`, or of TriviaQA's with a value and
+ * aliases. Anything else stays as it is.
+ */
 function textsOf(value: unknown): unknown {
   if (typeof value === "string") return [value];
-  if (!Array.isArray(value)) return objectOf(value).text ?? value;
+  if (!Array.isArray(value)) {
+    const {
+      text: ofSquad,
+      Value,
+      value: first = Value,
+      Aliases,
+      aliases = Aliases,
+    } = objectOf(value);
+    if (typeof first !== "string") return ofSquad ?? value;
+    return [...new Set([first, ...(Array.isArray(aliases) ? aliases : [])])];
+  }
   return value.some((item) => objectOf(item).text === undefined)
     ? value
     : value.map((item) => objectOf(item).text);

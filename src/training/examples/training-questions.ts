@@ -25,20 +25,26 @@ export interface TrainingQuestion extends QuestionFields {
  *   not kept: 80,000 questions with 100 contexts each take 0.3 GB instead of 5 GB
  * - an optional `score` of each of `ctxs`: a number, higher for a more relevant passage
  *
+ * @param onLeftOut is called with what is left out and how much of it, in words
  * @throws {InputError} with file and line, or index, if a field is missing, blank or of another
  *   type, if an id occurs twice, or if there is no question.
  */
 export async function readTrainingFile(
   file: string,
   signal?: AbortSignal,
+  onLeftOut: (what: string) => void = () => {},
 ): Promise<TrainingQuestion[]> {
   const questions: TrainingQuestion[] = [];
+  let unanswerable = 0;
   const ids = createIdTable();
   const read = isTable(file) ? readQuestionRows : readJsonRecords;
   for await (const record of read(file, signal))
     for (const one of questionsOf(record)) {
       const question = parseQuestion(one);
-      if (!question) continue;
+      if (!question) {
+        unanswerable++;
+        continue;
+      }
       const number = questions.length + 1;
       const { id = String(number), ...rest } = question;
       const first = ids.firstLine(id, number);
@@ -53,8 +59,13 @@ export async function readTrainingFile(
     }
   if (questions.length === 0)
     throw problem(file, "at least one question", "none", "write one a line");
+  if (unanswerable > 0)
+    onLeftOut(`${counted(unanswerable, "question")} without an answer in ${file}`);
   return questions;
 }
+
+const counted = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A corpus, of which the passages are read if questions give theirs as texts. */
 interface CorpusTexts extends Passages {
@@ -63,7 +74,8 @@ interface CorpusTexts extends Passages {
 
 /**
  * Reads a training file whose questions were asked about a corpus. Passages that the file gives as
- * texts get the ids that they have in the corpus.
+ * texts get the ids that they have in the corpus. The ids of rows of a table, which the corpus has
+ * as `FILE#ID`, can be given as the table has them (DPR's `psgs_w100.tsv`).
  *
  * @throws {InputError} as `readTrainingFile` does, if the corpus does not have a `passage_id`, and
  *   if it has none of the passages of questions without answers.
@@ -72,8 +84,10 @@ export async function readQuestionsAbout(
   corpus: CorpusTexts,
   file: string,
   signal?: AbortSignal,
+  onLeftOut: (what: string) => void = () => {},
 ): Promise<TrainingQuestion[]> {
-  const questions = await withPassageIds(corpus, await readTrainingFile(file, signal));
+  const read = withTableIds(corpus, await readTrainingFile(file, signal, onLeftOut));
+  const questions = await withPassageIds(corpus, read, onLeftOut);
   if (
     !questions.some(({ answers, passageId, scores }) => answers.length > 0 || passageId || scores)
   )
@@ -98,10 +112,36 @@ export async function readQuestionsAbout(
   );
 }
 
+/** The questions with the ids of the corpus where they have those of a table's rows. */
+function withTableIds(
+  { ids }: CorpusTexts,
+  questions: readonly TrainingQuestion[],
+): readonly TrainingQuestion[] {
+  const wanted = new Set(
+    questions.flatMap(({ passageId, contexts = [] }) => [passageId ?? [], contexts].flat()),
+  );
+  for (const id of ids) wanted.delete(id);
+  if (wanted.size === 0) return questions;
+  const found = new Map<string, string>();
+  const rowOf = (id: string): string => id.slice(id.lastIndexOf("#") + 1);
+  for (const id of ids) {
+    const row = rowOf(id);
+    if (row === id || !wanted.has(row)) continue;
+    found.set(row, found.has(row) ? row : id); // two tables have it: it stays unknown
+  }
+  const known = (id: string): string => found.get(id) ?? id;
+  return questions.map((question) => ({
+    ...question,
+    ...(question.passageId !== undefined && { passageId: known(question.passageId) }),
+    ...(question.contexts && { contexts: question.contexts.map(known) }),
+  }));
+}
+
 /** The questions with the ids of the passages that they have as texts: positives, then others. */
 async function withPassageIds(
   corpus: CorpusTexts,
   questions: readonly TrainingQuestion[],
+  onLeftOut: (what: string) => void,
 ): Promise<TrainingQuestion[]> {
   const keysOf = ({ positiveKeys = [], negativeKeys = [] }: TrainingQuestion) => [
     ...positiveKeys,
@@ -113,6 +153,9 @@ async function withPassageIds(
   for await (const { id, title, text } of corpus.passages())
     for (const key of [textKey(text), textKey(`${title} ${text}`)])
       if (wanted.has(key) && !ids.has(key)) ids.set(key, id);
+  const unknown = [...wanted].filter((key) => !ids.has(key)).length;
+  if (unknown > 0)
+    onLeftOut(`${unknown} of ${counted(wanted.size, "given text")} that the corpus does not have`);
   return questions.map((question) => {
     const { positiveKeys = [], negativeKeys, ...rest } = question;
     const passageId = rest.passageId ?? positiveKeys.flatMap((key) => ids.get(key) ?? [])[0];

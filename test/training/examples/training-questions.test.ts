@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { readDocuments } from "../../../src/documents/index.ts";
 import { readQuestions } from "../../../src/text/read-passages.ts";
 import {
   readQuestionsAbout,
@@ -305,6 +306,112 @@ test("tables with the usual names, whatever their case", async () => {
     aboutTwo("Frage,Antwort\nWann?,1973\n", "questions.csv"),
     /questions.csv:2: expected "question" or "query" or "anchor" or "prompt", got "Frage", "Antwort"; /,
   );
+});
+
+const FILES = "test/fixtures/training-files";
+const readFixture = async (name: string) =>
+  (await readTrainingFile(`${FILES}/${name}`)).map(({ id, question, answers }) => [
+    id,
+    question,
+    answers,
+  ]);
+
+test("DPR's questions: two columns without names, the answers as Python writes them", async () => {
+  const expected: [string, string[]][] = [
+    ["who sings does he love me with reba", ["Linda Davis"]],
+    ["how many pages is invisible man by ralph ellison", ["581 ( second edition )"]],
+    ["what is the name of the dwarf, in lord of the rings", ["Gimli", "Gloin, son of Groin"]],
+    ["who wrote to kill a mockingbird", ["Harper Lee", "Nelle 'Harper' Lee"]],
+    ['what is the street with the "best" café', ['rue d\'Ulm, "5e"', "Ulm\u00a0street"]],
+    ["when did the us join the league", ["never"]],
+    ["what is 1,000 in roman numerals", ["M"]],
+    ["who is in charge, then", ["it's me"]],
+  ];
+  assert.equal(
+    await readFixture("nq-sample.qa.csv"),
+    expected.map(([question, answers], i) => [`${i + 1}`, question, answers]),
+  );
+});
+
+test("KILT: the answers of the outputs that have one", async () => {
+  assert.equal(await readFixture("kilt.jsonl"), [
+    ["k1", "who sings does he love me with reba", ["Linda Davis", "Davis"]],
+    ["k2", "The Rhine is a river. [SEP] where", ["Europe"]],
+    ["k3", "Rivers [START_ENT] Rhine [END_ENT] flow", ["Rhine"]],
+  ]);
+});
+
+test("TriviaQA: the official file and the rows, the value before its aliases", async () => {
+  assert.equal(await readFixture("trivia-qa.json"), [
+    [
+      "tc_33",
+      "Which Lloyd Webber musical premiered in the US on 10th December 1993?",
+      ["Sunset Boulevard", "Sunset Blvd", "West Sunset Boulevard"],
+    ],
+    ["tc_34", "Which city was Christiania?", ["Oslo"]],
+  ]);
+  assert.equal(await readFixture("trivia-qa-rows.jsonl"), [
+    ["tc_34", "Which city was Christiania?", ["Oslo", "Kristiania"]],
+  ]);
+});
+
+test("WebQuestions: the descriptions of the official file", async () => {
+  assert.equal(await readFixture("web-questions.json"), [
+    ["1", "what is the name of justin bieber brother?", ["Jazmyn Bieber", 'Jaxon "J" Bieber']],
+    ["2", "what character did natalie portman play?", ["Padme"]],
+  ]);
+});
+
+test("DPR's questions know the passages of psgs_w100.tsv by their ids", async () => {
+  const passages = [];
+  for await (const one of readDocuments(`${FILES}/psgs_w100.tsv`)) passages.push(one);
+  const about = { ...passagesOf(passages), ids: passages.map(({ id }) => id) };
+  const positive_ctxs = [{ passage_id: "21015324", title: "Other" }];
+  const hard_negative_ctxs = [{ passage_id: "2" }];
+  await write(lines({ question: "q?", answers: ["a"], positive_ctxs, hard_negative_ctxs }));
+  const [{ passageId, contexts }] = (await readQuestionsAbout(about, file)) as [TrainingQuestion];
+  const named = (row: string): string => `${FILES}/psgs_w100.tsv#${row}`;
+  assert.equal([passageId, contexts], [named("21015324"), [named("21015324"), named("2")]]);
+});
+
+test("rows of a table are known by the ids that the table has", async () => {
+  const corpus = passagesOf(
+    ["psgs_w100.tsv#1", "psgs_w100.tsv#2", "a.csv#7", "b.csv#7"].map((id) => ({
+      ...{ id, title: "", text: "a text" },
+    })),
+  );
+  const about = { ...corpus, ids: ["psgs_w100.tsv#1", "psgs_w100.tsv#2", "a.csv#7", "b.csv#7"] };
+  const positive_ctxs = [{ passage_id: "2" }];
+  const dpr = { question: "q?", answers: ["a"], positive_ctxs, hard_negative_ctxs: [{ id: 1 }] };
+  await write(lines(dpr));
+  const [question] = await readQuestionsAbout(about, file);
+  assert.is(question!.passageId, "psgs_w100.tsv#2");
+  assert.equal(question!.contexts, ["psgs_w100.tsv#2", "psgs_w100.tsv#1"]);
+  await write(lines({ question: "q?", answers: ["a"], passage_id: 7 }));
+  await refused(readQuestionsAbout(about, file), /expected its passage_id to be in the corpus/);
+});
+
+test("what is left out is counted and named, once", async () => {
+  const told: string[] = [];
+  const corpus = { ...textsOf("the owl hunts", "the fox sleeps"), ids: ["p0", "p1"] };
+  const impossible = { question: "who?", answers: { text: [], answer_start: [] } };
+  await write(
+    lines(
+      { anchor: "what hunts?", positive: "the owl hunts", negative: "not in the corpus" },
+      { anchor: "what sleeps?", positive: "the fox sleeps", negative: "the owl hunts" },
+      impossible,
+      impossible,
+    ),
+  );
+  const questions = await readQuestionsAbout(corpus, file, undefined, (what) => told.push(what));
+  assert.equal(
+    questions.map(({ contexts }) => contexts),
+    [["p0"], ["p1", "p0"]],
+  );
+  assert.equal(told, [
+    `2 questions without an answer in ${file}`,
+    "1 of 3 given texts that the corpus does not have",
+  ]);
 });
 
 test.run();
