@@ -1,14 +1,19 @@
 /**
- * Measures the quick start: loading, building the index, answering, searching compressed indexes,
- * how close the encoder comes to the speed of its matrix products, and other engines and encoders
- * beside them.
+ * Measures the quick start, other engines and encoders beside it, and whole commands. Each table is
+ * printed as soon as it is measured.
  *
- *     npm run bench -- [--corpus FILE,...] [--passages N] [--read-top-k K] [--repetitions N]
- *         [--questions FILE] [--large]
- *         [--json]
+ *     npm run bench -- [--only PART,...] [--corpus FILE,...] [--passages N] [--read-top-k K]
+ *         [--repetitions N] [--questions FILE] [--large] [--json]
+ *
+ * | part | measures |
+ * |---|---|
+ * | `answers` | loading, building the index, plain matrix products beside the layers, answering |
+ * | `engines` | searches of compressed indexes, and other engines |
+ * | `encoders` | the encoder, and others |
+ * | `commands` | `reatt retrieve` and `reatt answer` from start to end, after `npm run build` |
  *
  * `--questions` are those of the searches, 200 spread over the file. `benchmarks/peers/install`
- * installs the engines and encoders that are compared; those that are missing are named.
+ * installs the engines and encoders that are compared. What is missing is named and left out.
  *
  * `--large` also measures a T5-large with random weights, the size of the authors' checkpoints:
  * load, index, search, answer, and the memory of each. It is made at the first run (3.2 GB).
@@ -32,14 +37,15 @@ import type { Weight } from "../src/tensor/onnx-weights.ts";
 import type { Passage } from "../src/text/passage.ts";
 import { readPassages, readQuestions } from "../src/text/read-passages.ts";
 import { passageIds } from "../src/text/tokens/prompts.ts";
-import { type AnswerTimes, timeAnswers } from "./bench/answer-stages.ts";
+import { timeAnswers } from "./bench/answer-stages.ts";
+import { commandLines, timeCommands } from "./bench/commands.ts";
 import { type Comparison, compareLower, compareUpper } from "./bench/matmul.ts";
-import { compareEncoders, type EncoderRows, encoderLines } from "./bench/peer-encoders.ts";
-import { compareEngines, type EngineRows, engineLines } from "./bench/peers.ts";
-import { compareSearches, type SearchRow, searchLines } from "./bench/searches.ts";
+import { compareEncoders, encoderLines } from "./bench/peer-encoders.ts";
+import { compareEngines, engineLines } from "./bench/peers.ts";
+import { compareSearches, searchLines } from "./bench/searches.ts";
 import { median, Stopwatch } from "./bench/timing.ts";
 import { RANDOM_MODELS, randomModel } from "./bench-memory/random-model.ts";
-import { type TaskReport, taskReports } from "./bench-memory/reports.ts";
+import { taskReports } from "./bench-memory/reports.ts";
 
 const MODEL = "models/reatt-mini";
 const MAX_PASSAGE_TOKENS = 512;
@@ -51,9 +57,16 @@ const QUESTIONS = [
   "What do plants use to make sugar?",
   "Where does the Rhine begin?",
 ];
+const SEARCHES = 200;
+/** Passages that the encoders encode, at most. */
+const ENCODED = 1_000;
+
+const PARTS = ["answers", "engines", "encoders", "commands"] as const;
+type Part = (typeof PARTS)[number];
 
 const { values } = parseArgs({
   options: {
+    only: { type: "string", default: PARTS.join() },
     corpus: { type: "string", default: "data/squad/corpus.jsonl" },
     passages: { type: "string", default: "1000000" }, // all
     "read-top-k": { type: "string", default: "5" },
@@ -63,24 +76,16 @@ const { values } = parseArgs({
     json: { type: "boolean", default: false },
   },
 });
+const only = values.only.split(",");
+const unknown = only.find((name) => !PARTS.includes(name as Part));
+if (unknown !== undefined) throw new Error(`--only ${unknown}: not one of ${PARTS.join(", ")}`);
+const isAsked = (...parts: readonly Part[]): boolean => parts.some((part) => only.includes(part));
 
-interface Report {
-  readonly processor: string;
-  readonly cores: number;
-  /** Load average of the last minute, before and after. */
-  readonly load: readonly number[];
-  /** Seconds. */
-  readonly loading: number;
-  readonly build: BuildTimes;
-  readonly lower: Comparison;
-  readonly upper: Comparison;
-  readonly answers: AnswerTimes & { readonly readTopK: number };
-  /** One thread. Absent without a file of questions. */
-  readonly searches?: readonly SearchRow[];
-  readonly engines?: EngineRows;
-  readonly encoders: EncoderRows;
-  /** Of a T5-large, 64 passages indexed and 10 read. */
-  readonly large?: readonly TaskReport[];
+/** What is printed when it is measured: with `--json`, a line with the figures. */
+interface Table {
+  readonly table: string;
+  readonly figures: unknown;
+  readonly rows: readonly (readonly [name: string, value: string])[];
 }
 
 interface BuildTimes {
@@ -142,21 +147,92 @@ function middleBatch(lengths: readonly number[]): [batch: number, length: number
   return [batch.length, lengths[batch[0]!]!];
 }
 
-async function measure(folder: string): Promise<Report> {
-  const say = (what: string): boolean => process.stderr.write(`${what} ...\n`);
-  const before = loadavg()[0]!;
-  say("loading");
-  const loading = await timeLoading();
+const say = (what: string): boolean => process.stderr.write(`${what} ...\n`);
+const ms = (value: number): string => `${value.toFixed(1)} ms`;
+
+async function readCorpus(): Promise<Passage[]> {
   const passages: Passage[] = [];
   for (const path of values.corpus.split(","))
     for await (const passage of readPassages(path))
       if (passages.length < Number(values.passages)) passages.push(passage);
+  return passages;
+}
+
+async function* measure(folder: string): AsyncGenerator<Table> {
+  yield machine();
+  const passages = await readCorpus();
+  if (isAsked("answers", "engines", "commands")) yield* measureIndex(passages, folder);
+  if (isAsked("encoders")) {
+    const texts = passages.slice(0, ENCODED).map(({ text }) => text);
+    const figures = await compareEncoders(MODEL, folder, texts);
+    yield { table: "encoders", figures, rows: encoderLines(figures) };
+  }
+  if (values.large) yield* measureLarge();
+  yield machine();
+}
+
+function machine(): Table {
+  const figures = { processor: cpus()[0]!.model, cores: cpus().length, load: loadavg()[0]! };
+  const { processor, cores, load } = figures;
+  const value = `${processor}, ${cores} cores, load ${load.toFixed(1)}`;
+  return { table: "machine", figures, rows: [["processor", value]] };
+}
+
+/** What needs the index of the passages. */
+async function* measureIndex(
+  passages: readonly Passage[],
+  folder: string,
+): AsyncGenerator<Table, void> {
+  if (isAsked("answers")) yield await measureLoading();
   await using model = await ReAtt.load(MODEL);
-  const { config, tokenizer } = model;
-  await using files = await openStored(MODEL, config);
-  const stored = await findWeights(files, config);
+  await using files = await openStored(MODEL, model.config);
+  const stored = await findWeights(files, model.config);
+  const exact = join(folder, "exact");
+  yield await measureBuild(model, stored, passages, exact);
+  if (isAsked("answers")) {
+    yield await measureProducts(model, passages);
+    yield await measureAnswers(model, stored, exact);
+  }
+  if (isAsked("engines")) yield* measureSearches(model, exact, folder);
+  if (isAsked("commands")) {
+    const figures = await timeCommands(exact, QUESTIONS[0]!, Number(values.repetitions));
+    yield { table: "commands", figures, rows: commandLines(figures) };
+  }
+}
+
+async function measureLoading(): Promise<Table> {
+  say("loading");
+  const seconds = await timeLoading();
+  return { table: "load", figures: { seconds }, rows: [["load", `${seconds.toFixed(2)} s`]] };
+}
+
+async function measureBuild(
+  model: ReAtt,
+  stored: ReadonlyMap<string, Weight>,
+  all: readonly Passage[],
+  directory: string,
+): Promise<Table> {
   say("building the index");
-  const build = await timeBuild(model, stored, passages, join(folder, "exact"));
+  const figures = await timeBuild(model, stored, all, directory);
+  const { passages, tokens, seconds, tokenising, encoding } = figures;
+  const speed = (count: number, what: string) => `${(count / seconds).toFixed(0)} ${what}/s`;
+  const rows = [
+    [
+      "index",
+      `${passages} passages, ${tokens} tokens in ${seconds.toFixed(1)} s: ` +
+        `${speed(passages, "passages")}, ${speed(tokens, "tokens")}`,
+    ],
+    ["  tokenising", `${tokenising.toFixed(1)} s`],
+    ["  encoding", `${encoding.toFixed(1)} s`],
+    ["  writing", `${(seconds - tokenising - encoding).toFixed(1)} s`],
+  ] as const;
+  return { table: "index", figures, rows };
+}
+
+async function measureProducts(
+  { config, tokenizer }: ReAtt,
+  passages: readonly Passage[],
+): Promise<Table> {
   say("comparing with plain products");
   const lengths = passages.map(
     (passage) => passageIds(tokenizer, passage, MAX_PASSAGE_TOKENS).length,
@@ -165,52 +241,50 @@ async function measure(folder: string): Promise<Report> {
   const weights = await loadWeights(MODEL, config); // the products beside them are of float32
   const lower = await compareLower(config, weights, batch, length);
   const upper = await compareUpper(config, weights, batch, length);
-  say("answering");
-  const exact = join(folder, "exact");
-  await using index = await model.openIndex(exact);
-  const readTopK = Number(values["read-top-k"]);
-  const answers = await timeAnswers(
-    model,
-    index,
-    stored,
-    QUESTIONS,
-    readTopK,
-    Number(values.repetitions),
-  );
-  const searches = await measureSearches(model, folder);
-  const encoders = await compareEncoders(
-    MODEL,
-    folder,
-    passages.slice(0, ENCODED).map(({ text }) => text),
-  );
-  return {
-    processor: cpus()[0]!.model,
-    cores: cpus().length,
-    load: [before, loadavg()[0]!],
-    loading,
-    build,
-    lower,
-    upper,
-    answers: { readTopK, ...answers },
-    ...searches,
-    encoders,
-    ...(values.large && { large: await measureLarge() }),
-  };
+  const line = ({ gigaflops, plainGigaflops, ratio }: Comparison): string =>
+    `${gigaflops.toFixed(0)} GFLOP/s, ${ratio.toFixed(2)} of plain MatMul ` +
+    `(${plainGigaflops.toFixed(0)} GFLOP/s)`;
+  const rows = [
+    ["lower layers, float32", line(lower)],
+    ["upper layers, float32", line(upper)],
+  ] as const;
+  return { table: "products", figures: { lower, upper }, rows };
 }
 
-const SEARCHES = 200;
-/** Passages that the encoders encode, at most. */
-const ENCODED = 1_000;
-
-async function measureSearches(
+async function measureAnswers(
   model: ReAtt,
+  stored: ReadonlyMap<string, Weight>,
+  exact: string,
+): Promise<Table> {
+  say("answering");
+  await using index = await model.openIndex(exact);
+  const readTopK = Number(values["read-top-k"]);
+  const repetitions = Number(values.repetitions);
+  const answers = await timeAnswers(model, index, stored, QUESTIONS, readTopK, repetitions);
+  const { total, tokens, stages, step, steps } = answers;
+  const rows = [
+    ["answer", `${ms(total)}, reading ${readTopK} passages, ${tokens.toFixed(0)} tokens`],
+    ...Object.entries(stages).map(([stage, time]) => [`  ${stage}`, ms(time)] as const),
+    ["    a step", `${ms(step)}, ${steps.toFixed(1)} steps an answer`],
+  ] as const;
+  return { table: "answers", figures: { readTopK, ...answers }, rows };
+}
+
+async function* measureSearches(
+  model: ReAtt,
+  exact: string,
   folder: string,
-): Promise<Required<Pick<Report, "searches" | "engines">> | undefined> {
+): AsyncGenerator<Table, void> {
   if (!existsSync(values.questions)) {
-    process.stderr.write(`no searches: ${values.questions} is missing\n`);
-    return undefined;
+    const reason = `${values.questions} is missing`;
+    yield {
+      table: "searches",
+      figures: { skipped: reason },
+      rows: [["engines", `skipped: ${reason}`]],
+    };
+    return;
   }
-  process.stderr.write("searching ...\n");
+  say("searching");
   const all = await readQuestions(values.questions);
   const count = Math.min(SEARCHES, all.length);
   const spread = Array.from(
@@ -219,84 +293,32 @@ async function measureSearches(
   );
   const vectors = await model.encodeQuestions(spread);
   const questions = spread.map((text, i) => ({ text, vectors: vectors[i]! }));
-  const exact = join(folder, "exact");
   const searches = await compareSearches(exact, folder, questions, model.config.hybrid!);
-  const isAsked = (_: unknown, i: number): boolean => i % 2 === 0; // fast-plaid takes a second each
-  const asked = vectors.filter(isAsked);
-  const engines = await compareEngines(exact, folder, asked, searches.exact.filter(isAsked));
-  return { searches: searches.rows, engines };
+  yield { table: "searches", figures: searches.rows, rows: searchLines(searches.rows) };
+  // fast-plaid takes a second for each
+  const isOfHalf = (_: unknown, i: number): boolean => i % 2 === 0;
+  const best = searches.exact.filter(isOfHalf);
+  const engines = await compareEngines(exact, folder, vectors.filter(isOfHalf), best);
+  yield { table: "engines", figures: engines, rows: engineLines(engines) };
 }
 
-async function measureLarge(): Promise<TaskReport[]> {
-  process.stderr.write("a T5-large ...\n");
+async function* measureLarge(): AsyncGenerator<Table, void> {
+  say("a T5-large");
   const model = await randomModel(RANDOM_MODELS, "large", "fp32");
-  const reports: TaskReport[] = [];
-  for await (const report of taskReports(model, { passages: 64, topK: 10 })) reports.push(report);
-  return reports;
-}
-
-function format(report: Report): string {
-  const {
-    processor,
-    cores,
-    load,
-    loading,
-    build,
-    lower,
-    upper,
-    answers,
-    searches,
-    engines,
-    encoders,
-    large = [],
-  } = report;
-  const ofProducts = ({ gigaflops, plainGigaflops, ratio }: Comparison): string =>
-    `${gigaflops.toFixed(0)} GFLOP/s, ${ratio.toFixed(2)} of plain MatMul (${plainGigaflops.toFixed(0)} GFLOP/s)`;
-  const ms = (value: number): string => `${value.toFixed(1)} ms`;
-  const { seconds, tokenising, encoding } = build;
-  const rows: [name: string, value: string][] = [
-    [
-      "processor",
-      `${processor}, ${cores} cores, load ${load.map((value) => value.toFixed(1)).join(" to ")}`,
-    ],
-    ["load", `${loading.toFixed(2)} s`],
-    [
-      "index",
-      `${build.passages} passages, ${build.tokens} tokens in ${seconds.toFixed(1)} s: ` +
-        `${(build.passages / seconds).toFixed(0)} passages/s, ${(build.tokens / seconds).toFixed(0)} tokens/s`,
-    ],
-    ["  tokenising", `${tokenising.toFixed(1)} s`],
-    ["  encoding", `${encoding.toFixed(1)} s`],
-    ["  writing", `${(seconds - tokenising - encoding).toFixed(1)} s`],
-    ["lower layers, float32", ofProducts(lower)],
-    ["upper layers, float32", ofProducts(upper)],
-    [
-      "answer",
-      `${ms(answers.total)}, reading ${answers.readTopK} passages, ${answers.tokens.toFixed(0)} tokens`,
-    ],
-    ...Object.entries(answers.stages).map(([stage, time]): [string, string] => [
-      `  ${stage}`,
-      ms(time),
-    ]),
-    ["    a step", `${ms(answers.step)}, ${answers.steps.toFixed(1)} steps an answer`],
-    ...searchLines(searches ?? []),
-    ...(engines ? engineLines(engines) : []),
-    ...encoderLines(encoders),
-    ...large.map(({ what, seconds, megabytes }): [string, string] => [
-      `T5-large: ${what}`,
-      [
-        ...Object.entries(seconds).map(([stage, time]) => `${stage} ${time} s`),
-        `${megabytes} MB`,
-      ].join(", "),
-    ]),
-  ];
-  return rows.map(([name, value]) => `${name.padEnd(24)}${value}`).join("\n");
+  for await (const report of taskReports(model, { passages: 64, topK: 10 })) {
+    const { what, seconds, megabytes } = report;
+    const times = Object.entries(seconds).map(([stage, time]) => `${stage} ${time} s`);
+    const value = [...times, `${megabytes} MB`].join(", ");
+    yield { table: "T5-large", figures: report, rows: [[`T5-large: ${what}`, value]] };
+  }
 }
 
 const folder = await mkdtemp(join(tmpdir(), "reatt-bench-"));
 try {
-  const report = await measure(folder);
-  process.stdout.write(`${values.json ? JSON.stringify(report) : format(report)}\n`);
+  for await (const { rows, ...table } of measure(folder)) {
+    const lines = rows.map(([name, value]) => `${name.padEnd(24)}${value}`);
+    process.stdout.write(`${values.json ? JSON.stringify(table) : lines.join("\n")}\n`);
+  }
 } finally {
   await rm(folder, { recursive: true });
 }

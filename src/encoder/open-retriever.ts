@@ -1,7 +1,7 @@
 /** Opens the part of a stored model that indexes and retrieves. */
 
 import type { ModelConfig } from "../model/config.ts";
-import { fingerprint } from "../model/fingerprint.ts";
+import { fingerprintOf } from "../model/kept-fingerprints.ts";
 import type { StoredWeights } from "../model/load-weights.ts";
 import { type CompileOptions, roundsInputs } from "../tensor/session.ts";
 import { openRetrieverSession, querySide, type RetrieverSession } from "./retriever-session.ts";
@@ -26,7 +26,7 @@ export async function openRetriever(
   options: CompileOptions,
 ): Promise<Retriever> {
   const integers = roundsInputs(options);
-  const identity = await fingerprint(config, stored.parts, tokenizerBytes, { integers });
+  const identity = await fingerprintOf(config, stored, tokenizerBytes, { integers });
   const [encoder, queryEncoder = encoder] = await Promise.all([
     openRetrieverSession(config, options),
     config.queryEncoder ? openRetrieverSession(config, options, querySide) : undefined,

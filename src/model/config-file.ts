@@ -10,7 +10,15 @@ import { replaceFile } from "../io/replace-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { checkEmptyFolder } from "../io/unfinished-folder.ts";
 import { contradiction, type ModelConfig, ModelSchema } from "./config.ts";
-import { FLOAT_KEYS, fromT5File, IGNORED_KEYS, sourceOf, T5File, toT5File } from "./t5-form.ts";
+import {
+  FLOAT_KEYS,
+  fromT5File,
+  IGNORED_KEYS,
+  PARSING,
+  sourceOf,
+  T5File,
+  toT5File,
+} from "./t5-form.ts";
 
 export const CONFIG_FILE = "config.json";
 const MAX_BYTES = 1_000_000; // the largest of T5 has 3 kB
@@ -34,7 +42,7 @@ export async function readConfig(folder: string): Promise<ModelConfig> {
 const isOwnForm = (keys: Keys): boolean => "joint" in keys;
 
 function readOwnForm(file: string, { model_type: _, ...keys }: Keys): ModelConfig {
-  const parsed = ModelSchema.safeParse(keys, { reportInput: true });
+  const parsed = ModelSchema.safeParse(keys, PARSING);
   if (!parsed.success) throw explain(file, parsed.error.issues[0]!, "the keys of this package");
   const found = contradiction(parsed.data);
   if (found) throw unusable(file, found.path, found.expected, valueAt(parsed.data, found.path));
@@ -47,7 +55,7 @@ const valueAt = (tree: object, path: string): unknown =>
 function readT5Form(file: string, keys: Keys): ModelConfig {
   const entries = Object.entries(keys);
   const relevant = entries.filter(([key, value]) => value !== null && !IGNORED_KEYS.has(key));
-  const parsed = T5File.safeParse(Object.fromEntries(relevant), { reportInput: true });
+  const parsed = T5File.safeParse(Object.fromEntries(relevant), PARSING);
   if (!parsed.success) throw explain(file, parsed.error.issues[0]!, "those of T5 and ReAtt");
   checkT5(file, parsed.data);
   const config = fromT5File(parsed.data);

@@ -50,6 +50,12 @@ export async function fingerprint(
   return hash.update(tokenizerBytes).update(TEXT_RULES).digest("hex");
 }
 
+/** All that a fingerprint depends on but the weights and the tokenizer's file. */
+export const fingerprintRules = (
+  config: ModelConfig,
+  { integers }: { readonly integers: boolean },
+): readonly unknown[] => [relevantValues(config), integers, INTEGER_PRODUCTS, TEXT_RULES];
+
 /**
  * Names of the weights below the projections of the heads, which the fingerprint has. The table of
  * relative positions of the heads' stack is one of them, whether or not a layer below the heads

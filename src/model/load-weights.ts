@@ -1,6 +1,6 @@
 /** Loads the weights of a checkpoint and checks that they fit `config.json`. */
 
-import { stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { checkFinite } from "../checkpoints/finite.ts";
 import { type Int8Matrix, transpose } from "../checkpoints/int8.ts";
 import { openWeights } from "../checkpoints/open.ts";
@@ -36,6 +36,11 @@ export interface StoredWeights extends AsyncDisposable {
   find(name: string): Promise<Weight>;
   /** @throws {InputError} if a file is no longer what it was when it was opened */
   checkUnchanged(): Promise<void>;
+  /**
+   * The paths, inodes, sizes and times of the files, of which one changes with each write.
+   * Undefined if that is not sure: a file was written within the coarsest step of a clock.
+   */
+  state(): Promise<string | undefined>;
 }
 
 /** Every weight of the model as float32, by its name. See {@link openStored}. */
@@ -88,6 +93,8 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
   try {
     const shapes = parameterShapes(config);
     const names = placesOf(checkpoint, config);
+    const ofTensors = Array.from(checkpoint.tensors.values(), ({ file }) => file);
+    const paths = [...new Set([checkpoint.path, ...ofTensors])];
     checkMissing(checkpoint, names);
     checkExtras(checkpoint, names);
     for (const [name, shape] of shapes)
@@ -111,7 +118,8 @@ export async function openStored(folder: string, config: ModelConfig): Promise<S
         await checkFinite(stored, weight, checkpoint.tensors.get(stored)!.file, files);
         return weight;
       },
-      checkUnchanged: await rememberFiles(checkpoint),
+      checkUnchanged: await rememberFiles(paths),
+      state: () => stateOf(paths),
       async [Symbol.asyncDispose]() {
         await files[Symbol.asyncDispose]();
         await checkpoint[Symbol.asyncDispose]();
@@ -214,8 +222,7 @@ async function readIntegers(place: StoredValues | undefined): Promise<Int8Matrix
 }
 
 /** Remembers size and time of all files. The result compares them with what they are later. */
-async function rememberFiles({ tensors }: WeightFile): Promise<() => Promise<void>> {
-  const files = [...new Set(Array.from(tensors.values(), ({ file }) => file))];
+async function rememberFiles(files: readonly string[]): Promise<() => Promise<void>> {
   const state = async (file: string): Promise<string> => {
     const { ino, size, mtimeMs } = await stat(file);
     return `${ino} ${size} ${mtimeMs}`;
@@ -228,6 +235,21 @@ async function rememberFiles({ tensors }: WeightFile): Promise<() => Promise<voi
       throw misfit(file, "the file of which a part was loaded", "another one", "load it again");
     }
   };
+}
+
+/** Of FAT, whose times are even seconds. */
+const COARSEST_STEP_NS = 2_000_000_000n;
+
+async function stateOf(files: readonly string[]): Promise<string | undefined> {
+  const settled = BigInt(Date.now()) * 1_000_000n - COARSEST_STEP_NS;
+  const states: string[] = [];
+  for (const file of files) {
+    const path = await realpath(file);
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    if (mtimeNs >= settled || ctimeNs >= settled) return undefined;
+    states.push([path, dev, ino, size, mtimeNs, ctimeNs].join(" "));
+  }
+  return states.join("\n");
 }
 
 function checkShape(checkpoint: WeightFile, name: string, shape: readonly number[]): void {

@@ -202,11 +202,15 @@ export function fromT5File(file: T5File): ModelConfig {
   };
 }
 
+/** A process checks few configurations: to compile the checks first would take longer. */
+export const PARSING = { reportInput: true, jitless: true };
+
 /** The file that describes a model, or undefined if this form cannot. */
 export function toT5File(config: ModelConfig): T5File | undefined {
-  const { shared, joint, decoder } = config;
+  const { shared, retrieval, joint, decoder } = config;
+  if (retrieval.length > 0) return undefined;
   const below = countLayers(shared);
-  const file = T5File.safeParse({
+  const values = {
     ...restored(MODEL_KEYS, config),
     ...restored(LAYER_KEYS, decoder),
     ...restored(ATTENTION_KEYS, config.retrievalAttention),
@@ -216,7 +220,8 @@ export function toT5File(config: ModelConfig): T5File | undefined {
     decoder_start_token_id: config.decoderStartId,
     retrieval_layer: below,
     copy_mechanism: decoder.copying || undefined,
-  });
+  };
+  const file = T5File.safeParse(values, PARSING);
   if (!file.success) return undefined;
   const isSame = isDeepStrictEqual(plain(fromT5File(file.data)), plain(config));
   return isSame ? file.data : undefined;

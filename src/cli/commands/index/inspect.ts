@@ -2,6 +2,7 @@
 
 import { InputError } from "../../../io/errors.ts";
 import { formatBytes } from "../../../io/format-bytes.ts";
+import { forgetFingerprints } from "../../../model/kept-fingerprints.ts";
 import type { PruningRule } from "../../../model/token-pruning.ts";
 import type { ImportPart, IndexInfo } from "../../../retrieval/index/maintain/info.ts";
 import { indexInfo, verifyIndex } from "../../../retrieval/maintain.ts";
@@ -23,6 +24,7 @@ export const verifyCommand = defineCommand({
   library: { verifyIndex },
   example: "reatt index verify --index index",
   async run({ index: directory, json }, signal, _, { verifyIndex }) {
+    await forgetFingerprints();
     const damages = await verifyIndex(directory, { signal });
     if (json) process.stdout.write(`${JSON.stringify({ damages })}\n`);
     else for (const { path, problem } of damages) process.stdout.write(`${path}: ${problem}\n`);
