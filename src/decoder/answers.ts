@@ -432,12 +432,7 @@ function weightedPassages(
         const weight = attention[i]![position]!;
         tokens[owner]!.push({ start: offset + start, end: offset + end, weight });
       }
-  const scores = passages.map((_, i) => windows.find(({ owner }) => owner === i)?.score);
-  const best = Math.max(...scores.map((score) => score ?? -Infinity));
-  return passages.map((passage, i) => ({
-    ...{ passage, tokens: tokens[i]!, span: passage.span },
-    behind: scores[i] === undefined ? undefined : scores[i] - best,
-  }));
+  return passages.map((passage, i) => ({ passage, tokens: tokens[i]!, span: passage.span }));
 }
 
 /** The attention on passages is that of a reading, or of the marginal reader its posteriors. */

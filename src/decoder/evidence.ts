@@ -49,8 +49,6 @@ export interface WeightedPassage {
   readonly tokens: readonly WeightedToken[];
   /** Where it has the answer. */
   readonly span?: Span | undefined;
-  /** The score that it was found with, minus the best of those that were read. */
-  readonly behind?: number | undefined;
 }
 
 export interface WeightedToken extends Span {
@@ -130,7 +128,7 @@ function distinct(candidates: readonly Candidate[]): Candidate[] {
 }
 
 function signalsOf(
-  { read: { passage, behind }, attention, excerpt: { text } }: Candidate,
+  { read: { passage }, attention, excerpt: { text } }: Candidate,
   all: readonly Candidate[],
   { question, emptiness, similarity, lead: similarityLead }: QuestionSignals,
 ): BlockSignals {
@@ -143,7 +141,7 @@ function signalsOf(
     words: Math.log(1 + countWords(text)),
     unmatched: unmatchedShare(question, [{ title: passage.title, text }]),
     missing: missingSpecifics(question, [passage]),
-    ...{ emptiness, similarity, similarityLead, behind },
+    ...{ emptiness, similarity, similarityLead },
   };
 }
 

@@ -21,11 +21,6 @@ export interface BlockSignals {
   readonly similarity?: number | undefined;
   /** `similarity` minus the next retrieval score. */
   readonly similarityLead?: number | undefined;
-  /**
-   * The score that its passage was found with minus the best of those that were read, in the unit
-   * of the retrieval score: 0 for the first passage.
-   */
-  readonly behind?: number | undefined;
 }
 
 export const BLOCK_SIGNAL_NAMES = [
@@ -37,7 +32,6 @@ export const BLOCK_SIGNAL_NAMES = [
   "emptiness",
   "similarity",
   "similarityLead",
-  "behind",
 ] as const satisfies readonly (keyof BlockSignals)[];
 
 /**
@@ -58,7 +52,6 @@ export const BlockSignalsFile = z.strictObject({
   emptiness: value,
   similarity: value.optional(),
   similarityLead: value.optional(),
-  behind: value.optional(),
 });
 
 /** `blockCalibration` of `config.json`; of a T5, `block_calibration`. */
