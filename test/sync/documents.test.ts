@@ -62,7 +62,7 @@ test("one handle adds, replaces, removes and finds", async () => {
   assert.equal(await found(index), ["lion"]);
   assert.match(
     String(await index.upsert([LION, LION]).catch(String)),
-    /documents: expected an id of its own .*, got "lion" twice/,
+    /documents: expected an id of its own .*, got 'lion' twice/,
   );
   assert.match(String(await index.upsert([{ id: "x" } as never]).catch(String)), /text/);
   assert.match(String(await index.remove([5 as never]).catch(String)), /id 1: expected/);

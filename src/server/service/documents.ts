@@ -79,12 +79,12 @@ interface Named {
   readonly ordinals: readonly number[];
 }
 
-/** The names of all collections, or this one. @throws {ApiError} `invalid_request` */
+/** The names of all collections, or this one. @throws {ApiError} `not_found` */
 function chosenOf({ members }: IndexGeneration, collection: string | undefined): string[] {
   const names = members.map((member) => member.collection);
   if (collection === undefined) return names;
   if (names.includes(collection)) return [collection];
-  throw new ApiError("invalid_request", `no such collection; there are: ${names.join(", ")}`);
+  throw noCollection(names);
 }
 
 /** Documents or passages of this name; its letters may be composed or not, as macOS writes. */
@@ -123,6 +123,9 @@ const byCollection = (
       ordinals: ordinals.filter((one) => generation.ownerOf(one).collection === collection),
     }))
     .filter((one) => one.ordinals.length > 0);
+
+export const noCollection = (names: readonly string[]): ApiError =>
+  new ApiError("not_found", `no such collection; there are: ${names.join(", ")}`);
 
 const inSeveral = (found: readonly Named[]): ApiError =>
   new ApiError(

@@ -12,7 +12,13 @@ import { retrievalQuestionIds } from "../../text/tokens/prompts.ts";
 import { ApiError, ofRequest } from "./api-error.ts";
 import { type BatchContext, BatchQueue } from "./batch-queue.ts";
 import { type Catalogue, readCatalogue } from "./catalogue.ts";
-import { type Found, getDocument, getDocuments, listDocuments } from "./documents.ts";
+import {
+  type Found,
+  getDocument,
+  getDocuments,
+  listDocuments,
+  noCollection,
+} from "./documents.ts";
 import type {
   AnswerRequest,
   ExplainRequest,
@@ -212,14 +218,16 @@ export class Service implements AsyncDisposable {
     });
   }
 
-  /** The index to change. @throws {ApiError} `invalid_request` unless it is clear which */
+  /** The index to change. @throws {ApiError} `not_found`; `invalid_request` if none is named */
   #indexOf(collection: string | undefined): TokenIndex {
     const { indexes } = this.#index;
     if (collection === undefined && indexes.length === 1) return indexes[0]!;
+    const names = indexes.map((index) => index.collection);
+    if (collection === undefined)
+      throw new ApiError("invalid_request", `give collection, one of ${names.join(", ")}`);
     const named = indexes.find((index) => index.collection === collection);
     if (named) return named;
-    const names = indexes.map((index) => index.collection).join(", ");
-    throw new ApiError("invalid_request", `give collection, one of ${names}`);
+    throw noCollection(names);
   }
 
   /** The document or the passage of a name. @throws {ApiError} `not_found` */
