@@ -299,7 +299,7 @@ test("the description names every route, and its schemas accept the examples", a
   assert.is(openapi, "3.1.0");
   assert.equal(Object.keys(paths), [
     ...["/v1/answer", "/v1/retrieve", "/v1/read", "/v1/explain"],
-    ...["/v1/get", "/v1/multi-get", "/v1/status"],
+    ...["/v1/get", "/v1/multi-get", "/v1/status", "/v1/documents", "/v1/questions"],
     ...["/v1/passages", "/v1/passages/{id}", "/healthz", "/readyz"],
   ]);
   const { schema } = paths["/v1/answer"].post.requestBody.content["application/json"];
