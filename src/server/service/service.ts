@@ -12,13 +12,7 @@ import { retrievalQuestionIds } from "../../text/tokens/prompts.ts";
 import { ApiError, ofRequest } from "./api-error.ts";
 import { type BatchContext, BatchQueue } from "./batch-queue.ts";
 import { type Catalogue, readCatalogue } from "./catalogue.ts";
-import {
-  type Found,
-  getDocument,
-  getDocuments,
-  listDocuments,
-  noCollection,
-} from "./documents.ts";
+import { type Found, getDocument, getDocuments, listDocuments, noCollection } from "./documents.ts";
 import type {
   AnswerRequest,
   ExplainRequest,
