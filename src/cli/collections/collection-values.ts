@@ -1,9 +1,9 @@
 /** Gives commands the index and the model of a collection. */
 
 import { existsSync } from "node:fs";
-import { defaultOf, type OptionTable } from "../../options/option.ts";
+import type { OptionTable } from "../../options/option.ts";
 import { manifestPath } from "../../retrieval/index/format/manifest.ts";
-import { INDEX, MODEL, STORE } from "../shared/file-options.ts";
+import { INDEX, STORE } from "../shared/file-options.ts";
 import { UsageError } from "../shared/usage-error.ts";
 import { type Collection, type Config, findConfig, NAME } from "./collections.ts";
 
@@ -45,8 +45,7 @@ export async function applyCollection(
   const { checkAccepted } = await import("./trust.ts");
   await checkAccepted(config, signal);
   given.set("index", collection.index);
-  const { title = collection.name, model = defaultOf(MODEL) } = collection;
-  const values = { ...collection, title, model };
+  const values = { ...collection, title: collection.title ?? collection.name };
   for (const option of OF_COLLECTION)
     if (option in options && !given.has(option) && values[option] !== undefined)
       given.set(option, values[option]);

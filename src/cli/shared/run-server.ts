@@ -7,12 +7,12 @@ import type { ServerOptions } from "../../server/options.ts";
 import type { serve } from "../../server/serve.ts";
 import { logToStderr } from "../../server/service/log.ts";
 import { type EngineValues, openToSearch } from "./engine.ts";
-import type { INDEX, MODEL } from "./file-options.ts";
+import type { INDEX, MODEL_OF_INDEX } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 
 type Values = ServerOptions &
   EngineValues &
-  Resolved<{ readonly model: typeof MODEL; readonly index: typeof INDEX }>;
+  Resolved<{ readonly model: typeof MODEL_OF_INDEX; readonly index: typeof INDEX }>;
 
 /**
  * @param start that of the library
