@@ -28,6 +28,7 @@ import {
 } from "../retrieval/index/write/token-pruning.ts";
 import type { AddRequest, Place, PlaceOptions } from "../retrieval/places/place.ts";
 import { placeOf } from "../retrieval/places/place-of.ts";
+import { seenFrom } from "../retrieval/places/searching-model.ts";
 import { changeDocuments, type DocumentChanges, synchroniseDocuments } from "../sync/documents.ts";
 import { readRecord } from "../sync/record.ts";
 import { type SyncResult, synchronise } from "../sync/sync.ts";
@@ -51,7 +52,7 @@ export async function build(
   await using place = placeToWrite(options);
   await place.checkReplaceable(options);
   const { bits, replace, shard, linkBase, onProgress, signal } = options;
-  const { header, ...keys } = keysOf(model, options, signal);
+  const { header, ...keys } = keysOf(model, place, options, signal);
   const linked = { ...header, ...(linkBase !== undefined && { linkBase }) };
   await place.build(passages, { ...keys, header: linked, bits, replace, shard, onProgress });
 }
@@ -65,7 +66,7 @@ export async function forecast(
   await using place = placeToWrite(options);
   if (!place.folder) throw noForecast(place.name);
   const { tokenizer } = model;
-  const { header } = keysOf(model, options);
+  const { header } = keysOf(model, place, options);
   const { maxPassageTokens, pooling } = header;
   const windowsOf = (passage: Passage) => tokenizedWindows(tokenizer, passage, maxPassageTokens);
   const encode = (passages: readonly Passage[]): Promise<unknown> =>
@@ -97,7 +98,7 @@ export async function add(
 ): Promise<void> {
   await using place = placeToWrite(options);
   const { onProgress, signal } = options;
-  const keys = keysOf(model, sameTokens(place, await place.header()), signal);
+  const keys = keysOf(model, place, sameTokens(place, await place.header()), signal);
   await place.add(passages, { ...keys, onProgress });
 }
 
@@ -169,7 +170,7 @@ async function syncTarget(
 }> {
   const found = await place.find();
   const tokens = found ? sameTokens(place, found.header) : DEFAULT_TOKENS;
-  const keys = keysOf(model, tokens, signal);
+  const keys = keysOf(model, place, tokens, signal);
   const record = await readRecord(place);
   const before = record && {
     ...record.splitting,
@@ -194,6 +195,7 @@ async function syncTarget(
 /** The header of an index, and the functions that make its keys. */
 function keysOf(
   model: LoadedModel,
+  { folder, address }: Place,
   {
     maxPassageTokens,
     keepRatio,
@@ -208,7 +210,7 @@ function keysOf(
   if (pooling !== undefined && keepRatio < 1) throw nothingToPrune(keepRatio);
   const header: IndexHeader = {
     fingerprint,
-    model: made,
+    ...(made && { model: seenFrom(folder && address, made) }),
     dimension: vectorSize(config),
     maxPassageTokens,
     ...(keepRatio < 1 && { keepTokens: keepRatio, pruning }), // the names on disk

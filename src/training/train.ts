@@ -2,6 +2,7 @@
 
 import { basename, join } from "node:path";
 import { modelTitle } from "../hub/model-title.ts";
+import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { cardEntries } from "../options/records.ts";
 import { openCorpus } from "./examples/corpus.ts";
@@ -19,6 +20,7 @@ import type { TrainingEvent, TrainingResult } from "./run/events.ts";
 import { readStartingModel } from "./run/parameters.ts";
 import { candidateSettings, resolveRun } from "./run/run.ts";
 import { checkFree, runFolder } from "./run/run-folder.ts";
+import { type RunKind, readRunRecord, withRecord, writeRunRecord } from "./run/run-record.ts";
 import { runTraining } from "./run/run-training.ts";
 import { verdictOf } from "./verdict/verdict.ts";
 
@@ -31,8 +33,8 @@ import { verdictOf } from "./verdict/verdict.ts";
  * `options.out.run`.
  *
  * If `signal` aborts, the run saves a checkpoint and returns. After a crash there is the last
- * periodic checkpoint. `resume` continues a run. On the provider "cpu" a resumed run ends with the
- * same parameters, bit for bit, as a run that was not stopped.
+ * periodic checkpoint. `{ out, resume: true }` continues a run. On the provider "cpu" a resumed run
+ * ends with the same parameters, bit for bit, as a run that was not stopped.
  *
  * Source: ReAtt (Jiang et al. 2022), section 3.
  *
@@ -63,7 +65,7 @@ import { verdictOf } from "./verdict/verdict.ts";
  */
 export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainingResult> {
   const started = performance.now();
-  const located = yield* withModelFolder(given);
+  const located = yield* withModelFolder(await withRecorded(given));
   const options = withDefaults(located);
   await checkFree(options.out);
   yield { type: "stage", name: "reading the corpus" };
@@ -82,7 +84,10 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   for (const what of leftOut) yield { type: "stage", name: `left out: ${what}` };
   const questions = questionExamples(read);
   const data = withCandidates(candidateSettings(run), corpus, questionSource, questions);
-  const before = (await findRun(run.out, run.resume))?.seconds ?? 0;
+  const found = await findRun(run.out, run.resume);
+  await createOutputDirectory(run.folder);
+  if (!found) await writeRunRecord(TRAINING, options);
+  const before = found?.seconds ?? 0;
   const kind = `Training of ${modelTitle(run.model)} on ${basename(options.data)}`;
   const parts = [{ name: questionSource.name, digest: data.digest, file: options.data }];
   const result = yield* runTraining(run, { ...data, kind, parts }, corpus);
@@ -101,6 +106,15 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
     options: cardEntries(TRAIN_OPTIONS, { ...options }),
   });
   return result;
+}
+
+const TRAINING: RunKind = { name: "training", options: TRAIN_OPTIONS };
+
+/** With the options of the run, if it is resumed. Those that are given are not checked yet. */
+async function withRecorded(given: TrainOptions): Promise<TrainOptions> {
+  if (typeof given?.out !== "string" || given.resume !== true) return given;
+  const record = await readRunRecord(TRAINING, given.out);
+  return record ? withRecord(given, record) : given;
 }
 
 function diverged(failure: string, { folder, checkpoint }: TrainingResult): InputError {

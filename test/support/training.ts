@@ -139,7 +139,7 @@ export function writeLines(file: string, records: readonly unknown[]): string {
  */
 export async function writeSmallRun(
   folder: string,
-): Promise<TrainOptions & { readonly model: string }> {
+): Promise<TrainOptions & Readonly<Record<"model" | "corpus" | "data", string>>> {
   const model = join(folder, "model");
   mkdirSync(model);
   await writeTinyModel(model);

@@ -10,7 +10,7 @@ import { defineCommand } from "../line/command.ts";
 import { formatReply } from "../output/human.ts";
 import { hasStyles } from "../output/styles.ts";
 import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "../shared/engine.ts";
-import { INDEXES, MODEL } from "../shared/file-options.ts";
+import { INDEXES, MODEL_OF_INDEX } from "../shared/file-options.ts";
 import { loadModelFor } from "../shared/load-model.ts";
 
 /** Without what is for files and programs. */
@@ -20,7 +20,7 @@ const PROMPT = "> ";
 
 export const askCommand = defineCommand({
   options: {
-    model: MODEL,
+    model: MODEL_OF_INDEX,
     index: INDEXES,
     ...ASKED,
     ...LINK_OPTION,

@@ -14,7 +14,7 @@ import { Service } from "../../server/service/service.ts";
 import { shortMessages } from "../../server/short-messages.ts";
 import { defineCommand } from "../line/command.ts";
 import { ENGINE_OPTIONS, LINK_OPTION, openToSearch } from "../shared/engine.ts";
-import { INDEXES, MODEL, STORE } from "../shared/file-options.ts";
+import { INDEXES, MODEL_OF_INDEX, STORE } from "../shared/file-options.ts";
 import { loadModelFor } from "../shared/load-model.ts";
 import { runServer } from "../shared/run-server.ts";
 
@@ -25,7 +25,7 @@ const { port, writable: _, ...serverOptions } = SERVER_OPTIONS;
 
 export const mcpCommand = defineCommand({
   options: {
-    model: MODEL,
+    model: MODEL_OF_INDEX,
     index: INDEXES,
     store: STORE,
     ...serverOptions,

@@ -4,12 +4,12 @@ import { SERVER_OPTIONS } from "../../server/options.ts";
 import { serve } from "../../server/serve.ts";
 import { defineCommand } from "../line/command.ts";
 import { ENGINE_OPTIONS, LINK_OPTION } from "../shared/engine.ts";
-import { INDEXES, MODEL, STORE } from "../shared/file-options.ts";
+import { INDEXES, MODEL_OF_INDEX, STORE } from "../shared/file-options.ts";
 import { runServer } from "../shared/run-server.ts";
 
 export const serveCommand = defineCommand({
   options: {
-    model: MODEL,
+    model: MODEL_OF_INDEX,
     index: INDEXES,
     store: STORE,
     ...SERVER_OPTIONS,

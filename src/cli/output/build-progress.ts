@@ -30,9 +30,13 @@ export function startBuildProgress(
       if (event === "compressed") {
         if (compressing) return compressing.update(passages);
         encoding?.stop();
+        encoding = undefined;
+        if (passages === 0) process.stderr.write("learning a codebook …\n");
         compressing = startProgress("passages compressed", total);
         return compressing.resume(passages);
       }
+      compressing?.stop(); // an import into a store goes on with the codebook
+      compressing = undefined;
       encoding ??= startProgress("passages", total, started); // one report can have all of them
       if (event === "encoded") encoding.update(passages, note);
       else encoding.resume(passages);

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
 import { InputError, systemProblem } from "../../io/errors.ts";
 import { readOpened } from "../../io/open-file.ts";
-import { flag, option, path, text } from "../../options/option.ts";
+import { flag, option, optionally, path, text } from "../../options/option.ts";
 import { manifestPath } from "../../retrieval/index/format/manifest.ts";
 
 export const MODEL = option(path().default(EMBEDDED_MODEL), {
@@ -13,6 +13,9 @@ export const MODEL = option(path().default(EMBEDDED_MODEL), {
   placeholder: "DIR|ORG/NAME[@REVISION]",
   defaultText: "the model of this package",
 });
+
+/** For a command that searches or extends an index. */
+export const MODEL_OF_INDEX = optionally(MODEL, "the model that made the index");
 
 export const INDEX = option(path(), {
   help: "folder of the index, or a collection of reatt.config.json",

@@ -7,12 +7,12 @@ import type { ServerOptions } from "../../server/options.ts";
 import type { serve } from "../../server/serve.ts";
 import { logToStderr } from "../../server/service/log.ts";
 import { type EngineValues, openToSearch } from "./engine.ts";
-import type { INDEXES, MODEL } from "./file-options.ts";
+import type { INDEXES, MODEL_OF_INDEX } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 
 type Values = ServerOptions &
   EngineValues &
-  Resolved<{ readonly model: typeof MODEL; readonly index: typeof INDEXES }>;
+  Resolved<{ readonly model: typeof MODEL_OF_INDEX; readonly index: typeof INDEXES }>;
 
 /**
  * @param start that of the library

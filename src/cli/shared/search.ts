@@ -25,7 +25,7 @@ import { type Question, readQuestions } from "../../text/read-passages.ts";
 import { plain } from "../output/plain.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
 import { ENGINE_OPTIONS, type EngineValues, LINK_OPTION, openToSearch } from "./engine.ts";
-import { INDEXES, JSON_LINES, MODEL, readIds, STORE } from "./file-options.ts";
+import { INDEXES, JSON_LINES, MODEL_OF_INDEX, readIds, STORE } from "./file-options.ts";
 import { loadModelFor } from "./load-model.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -39,7 +39,7 @@ export const SEARCH = FLAGS;
 
 /** @param topK the option `--top-k` with its default */
 export const searchOptions = <TopK extends z.ZodType>(topK: TopK) => ({
-  model: MODEL,
+  model: MODEL_OF_INDEX,
   index: INDEXES,
   store: STORE,
   question: option(text().optional(), { help: "the question", placeholder: "TEXT", own: true }),

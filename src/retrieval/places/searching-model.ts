@@ -1,5 +1,8 @@
 /** Whether a model can search an index, and read the states that it holds. */
 
+import { homedir } from "node:os";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
 import { InputError } from "../../io/errors.ts";
 import type { IndexHeader, ModelPlace } from "../index/format/manifest.ts";
 
@@ -21,13 +24,41 @@ export function checkModel(directory: string, header: IndexHeader, model: Search
       : `an index of the model ${model.fingerprint}`,
     got: isPooledElse ? `one with ${keysOf(header)}` : `one of the model ${header.fingerprint}`,
     remedy:
-      `use the model that made the index${named(header.model)}, or build the index again with ` +
+      `use the model that made the index${named(header.model, directory)}, or build the index again with ` +
       `this one${named(model.model)}`,
   });
 }
 
-const named = (place: ModelPlace | undefined): string =>
-  place ? ` (${place.title}, in ${place.path})` : "";
+/** @param from where its path is seen from. Default: the working directory */
+const named = (place: ModelPlace | undefined, from = ""): string => {
+  if (!place) return "";
+  const { title, path } = place;
+  return ` (${title}${path === undefined ? "" : `, in ${resolve(from, path)}`})`;
+};
+
+/** So far above an index its model can be: that of `reatt adapt` is in `../../NAME`. */
+const MAX_ABOVE = 2;
+
+/**
+ * A model as an index names it. An index can be published: it has no absolute path, and none
+ * through the home folder of a person.
+ *
+ * @param directory of the index; undefined for a store
+ */
+export function seenFrom(directory: string | undefined, model: ModelPlace): ModelPlace {
+  const { title, path } = model;
+  const isNamed = title.includes("/"); // ORG/NAME of the hub
+  if (directory === undefined || path === undefined || isNamed || path === EMBEDDED_MODEL)
+    return { title };
+  const from = resolve(directory);
+  const seen = relative(from, path).split(sep);
+  const above = seen.filter((part) => part === "..").length;
+  const isNear = above <= MAX_ABOVE && !isAbsolute(seen.join(sep));
+  const isPrivate = isBelow(homedir(), path) && !isBelow(homedir(), from);
+  return isNear && !isPrivate ? { title, path: seen.join("/") } : { title };
+}
+
+const isBelow = (folder: string, path: string): boolean => path.startsWith(folder + sep);
 
 /** Reading computes states of another model again. Such a model has the keys of the index. */
 export function warnOfStates(

@@ -16,6 +16,11 @@ import { keysOf, wordsOf } from "./sources/words.ts";
 
 /** The share of the examples to hold out, if that is fewer than the maximum. */
 const HELD_OUT_SHARE = 0.1;
+/**
+ * Of few examples a larger share, up to this number: half of them choose the model, and 25 cannot
+ * tell a gain of three points from chance (docs/experiments/adaptation.md).
+ */
+const FEW = { share: 0.25, most: 150 };
 
 /** Examples to train on, and examples to measure with. */
 export interface Split {
@@ -23,12 +28,14 @@ export interface Split {
   readonly heldOut: readonly Example[];
 }
 
-/** Number of examples to hold out: a tenth, at most `max`. */
-export const heldOutCount = (examples: number, max: number): number =>
-  Math.min(max, Math.floor(examples * HELD_OUT_SHARE));
+/** Number of examples to hold out: a tenth, or a quarter up to 150, at most `max`. */
+export function heldOutCount(examples: number, max: number): number {
+  const ofFew = Math.min(FEW.most, Math.floor(examples * FEW.share));
+  return Math.min(max, Math.max(ofFew, Math.floor(examples * HELD_OUT_SHARE)));
+}
 
 /**
- * Holds out a tenth of the examples of each source, at random, and all that is made of the same
+ * Holds out examples of each source, at random (`heldOutCount`), and all that is made of the same
  * passages, up to the maximum. All parts keep their order. Examples that are partly about held-out
  * passages are on neither side.
  *

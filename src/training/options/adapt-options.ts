@@ -31,6 +31,7 @@ import { checkEffects } from "./run-checks.ts";
 import {
   MIN_STEPS,
   QUESTIONS_OF_YOUR_OWN,
+  RECORDED,
   RUN_FILES,
   RUN_SETTINGS,
   type RunRequest,
@@ -70,8 +71,6 @@ const BERT_LEARNING_RATE = 2e-5;
 /** Two matrices alone bear more (docs/experiments/reatt-mini.md). */
 const HEAD_LEARNING_RATE = 1e-3;
 
-/** A resumed run has recorded its model and its corpus. */
-const RECORDED = "with --resume as the run began";
 const ADAPT_FILES = {
   ...RUN_FILES,
   /** Folder or name of the model to start from. Default: the model of the package. */

@@ -48,6 +48,9 @@ export const RUN_FILES = {
   }),
 };
 
+/** A resumed run has recorded its model and its files. */
+export const RECORDED = "with --resume as the run began";
+
 /** Options that name files, of `train` and `adapt`. */
 export const FILE_OPTIONS: ReadonlySet<string> = new Set([
   "model",
@@ -259,6 +262,23 @@ const OTHER_SETTINGS = {
   }),
   /** Dropout rate. Default: `dropout_rate` of `config.json`. */
   dropout: option(number({ from: 0, below: 1 }).optional(), { help: "dropout rate", flag: false }),
+  /** Steps between two measurements on `dev`. Default: those of an iteration. */
+  monitorSteps: option(integer(1).optional(), {
+    help: "steps between two measurements on dev",
+    placeholder: "N",
+    defaultText: "those of an iteration",
+    group: TRAINING,
+  }),
+  /**
+   * Ends the run when the best model so far is this many measurements old. Default: never, unless
+   * retrieval falls.
+   */
+  patience: option(integer(1).optional(), {
+    help: "end when the best model is N measurements old",
+    placeholder: "N",
+    defaultText: "never",
+    group: TRAINING,
+  }),
   /** The first questions of `dev` that are used. Default 200. */
   devQuestions: option(integer(1).default(200), {
     help: "questions of dev that are used",

@@ -1,46 +1,88 @@
 /** The options of `train`. */
 
-import { type Given, option, path, type Resolved, SIGNAL } from "../../options/option.ts";
+import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
+import { InputError } from "../../io/errors.ts";
+import {
+  type Given,
+  option,
+  optionally,
+  path,
+  type Resolved,
+  SIGNAL,
+} from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { checkEffects } from "./run-checks.ts";
-import { DEV_FILE, RUN_FILES, RUN_SETTINGS, type RunSignal } from "./run-options.ts";
+import { DEV_FILE, RECORDED, RUN_FILES, RUN_SETTINGS, type RunRequest } from "./run-options.ts";
 
-const TRAIN_ONLY = {
-  /** Training questions with their answers: see `readTrainingFile`. */
-  data: option(path(), {
-    help:
-      'questions: {"question","answers",["passage_id"],["ctxs"]}; ' +
-      "the formats of FiD and DPR, and tables (CSV, TSV), are also read",
-    placeholder: "FILE",
-  }),
+/** Training questions with their answers: see `readTrainingFile`. */
+export const TRAINING_DATA = option(path(), {
+  help:
+    'questions: {"question","answers",["passage_id"],["ctxs"]}; ' +
+    "the formats of FiD and DPR, and tables (CSV, TSV), are also read",
+  placeholder: "FILE",
+});
+
+const TRAIN_FILES = {
+  ...RUN_FILES,
+  /** Folder or name of the model to start from. Default: the model of the package. */
+  model: optionally(RUN_FILES.model, `the model of this package; ${RECORDED}`),
+  /** Passages: JSON Lines, plain or gzip. Default, to resume a run: those of the run. */
+  corpus: optionally(RUN_FILES.corpus, RECORDED),
+  /**
+   * Training questions with their answers: see `readTrainingFile`. Default, to resume a run: those
+   * of the run.
+   */
+  data: optionally(TRAINING_DATA, RECORDED),
 };
 
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
-type TrainTable = typeof RUN_FILES & typeof TRAIN_ONLY & typeof DEV_FILE & typeof RUN_SETTINGS;
+type TrainTable = typeof TRAIN_FILES & typeof DEV_FILE & typeof RUN_SETTINGS;
 
 export const TRAIN_OPTIONS: TrainTable = {
-  ...RUN_FILES,
-  ...TRAIN_ONLY,
+  ...TRAIN_FILES,
   ...DEV_FILE,
   ...RUN_SETTINGS,
 };
 
-/** Options of `train`. All except the files have a default. */
+/**
+ * Options of `train`. All except the files have a default. `out` and `resume` are enough to
+ * continue a run.
+ */
 export interface TrainOptions extends Given<TrainTable> {
   /** Stops the run: it saves a checkpoint and returns. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface TrainRequest extends Resolved<TrainTable>, RunSignal {}
+export type TrainRequest = RunRequest &
+  Omit<Resolved<TrainTable>, keyof RunRequest | "data"> & { readonly data: string };
 
 /**
  * Checks the options and fills in the defaults.
  *
- * @throws {InputError} for an unknown option, a value out of range, and options that contradict
- *   each other or have no effect
+ * @throws {InputError} for an unknown option, a value out of range, a file that is missing, and
+ *   options that contradict each other or have no effect
  */
 export function withDefaults(given: TrainOptions): TrainRequest {
   const options = resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given);
-  checkEffects(options, TRAIN_OPTIONS);
-  return options;
+  const { model = EMBEDDED_MODEL, corpus, data } = options;
+  const files = { corpus, data };
+  for (const [name, file] of Object.entries(files))
+    if (file === undefined)
+      throw new InputError({
+        where: name,
+        expected: "a path as text",
+        got: "nothing",
+        remedy: options.resume ? "add it: out has no run to resume" : "add it",
+      });
+  const complete = { ...options, model, ...(files as Record<keyof typeof files, string>) };
+  checkEffects(complete, TRAIN_OPTIONS);
+  const unused = (["patience", "monitorSteps"] as const).find((name) => complete[name]);
+  if (unused && complete.dev === undefined)
+    throw new InputError({
+      where: unused,
+      expected: "dev, which is measured",
+      got: "none",
+      remedy: "give dev, or leave the option out",
+    });
+  return complete;
 }

@@ -32,7 +32,7 @@ import type { StepLosses } from "../engine/engine.ts";
 import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";
 import { withModelFolder } from "../options/model-folder.ts";
 import { RUN_FILES, SEED } from "../options/run-options.ts";
-import { TRAIN_OPTIONS } from "../options/train-options.ts";
+import { TRAINING_DATA } from "../options/train-options.ts";
 import type { TrainingEvent } from "../run/events.ts";
 import { divergedLoss } from "../run/run-state.ts";
 import { learningRateAt } from "../run/schedule.ts";
@@ -261,7 +261,7 @@ export const PHRASE_TRAINING_OPTIONS = {
     placeholder: "DIR",
   }),
   /** Training questions with their answers: see `readTrainingFile`. */
-  data: TRAIN_OPTIONS.data,
+  data: TRAINING_DATA,
   /** Folder of the model with phrase queries. */
   out: option(path(), {
     help: "folder of the model with phrase queries",

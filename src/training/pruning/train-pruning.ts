@@ -28,7 +28,7 @@ import { type Corpus, openCorpus } from "../examples/corpus.ts";
 import { readTrainingFile, type TrainingQuestion } from "../examples/training-questions.ts";
 import { requireTokenKeys, withModelFolder } from "../options/model-folder.ts";
 import { RUN_FILES, SEED } from "../options/run-options.ts";
-import { TRAIN_OPTIONS } from "../options/train-options.ts";
+import { TRAINING_DATA } from "../options/train-options.ts";
 
 /** The result of `trainPruning`. */
 export interface PruningTrainingResult {
@@ -218,7 +218,7 @@ export const PRUNING_TRAINING_OPTIONS = {
   /** Passages: JSON Lines, plain or gzip. */
   corpus: RUN_FILES.corpus,
   /** Training questions with their answers: see `readTrainingFile`. */
-  data: TRAIN_OPTIONS.data,
+  data: TRAINING_DATA,
   /** Folder for a copy of the model with the layer; the folder of the model changes in place. */
   out: option(path(), {
     help: "folder for a copy of the model with the layer, or the model's own to change it in place",

@@ -6,7 +6,7 @@ import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import type { PreBatchQueue } from "../gradient-cache/pre-batch.ts";
-import { fallOf } from "../verdict/decision.ts";
+import { chosenOf, fallOf } from "../verdict/decision.ts";
 import type { MeasuredSet } from "../verdict/measured-set.ts";
 import type { MeasuredModel } from "../verdict/measurements.ts";
 import type { SnapshotExamples } from "./background-refresh.ts";
@@ -72,6 +72,13 @@ export const isStopped = ({ run }: RunState): boolean => run.signal?.aborted ===
 /** Why the run must end before its last step; otherwise undefined. */
 export const failureOf = ({ diverged, models }: RunState): string | undefined =>
   diverged ?? fallOf(models);
+
+/** Moves the end of the run to this step if its patience is over. */
+export function endIfStale({ run, models, changes, step }: RunState): void {
+  const { patience = Infinity } = run.measurements;
+  const age = models.length > 0 ? models.length - 1 - models.indexOf(chosenOf(models)) : 0;
+  if (age >= patience) changes.push({ step, last: step });
+}
 
 /** Steps since the snapshot whose model found the candidates of the last step, if a model did. */
 export const stalenessOf = ({ examples, step }: RunState): number | undefined =>

@@ -43,6 +43,7 @@ import { changesReading, filesOfPlan, planOf, type Run } from "./run.ts";
 import { openRunLog, type RunDescription } from "./run-log.ts";
 import {
   divergedLoss,
+  endIfStale,
   failureOf,
   isMonitorStep,
   isStopped,
@@ -80,9 +81,8 @@ export async function* runTraining(
   const checkpoint = await resume(run, plan, filesOfPlan(data, corpus), parameters, queue);
   await createOutputDirectory(out);
   await createOutputDirectory(run.folder);
-  const { measurements, schedule, signal } = run;
-  const asked = { ...measurements, every: schedule.steps, signal };
-  const set = await openMeasuredSet(asked, data, corpus);
+  const { measurements, signal } = run;
+  const set = await openMeasuredSet({ ...measurements, signal }, data, corpus);
   const step = checkpoint?.step ?? 0;
   const models = checkpoint && set ? await readMeasured(run.folder, step) : [];
   const { trained, tau, optimizer } = run;
@@ -214,7 +214,8 @@ async function* trainStage(
   refresh: BackgroundRefresh | undefined,
 ): AsyncGenerator<TrainingEvent> {
   let saved = performance.now();
-  const last = (): number => (state.budget ? lastStep(state) : stage.first + stage.steps);
+  const end = state.budget ? Infinity : stage.first + stage.steps;
+  const last = (): number => Math.min(end, lastStep(state));
   while (state.step < last() && !isStopped(state)) {
     if (refresh) state.examples = yield* refresh.examples(state.step);
     yield* trainStep(state, stage);
@@ -223,6 +224,7 @@ async function* trainStage(
     if (measured) yield* measure(state);
     if (state.diverged !== undefined) return;
     fitToTime(state, measured);
+    endIfStale(state);
     if (!measured && performance.now() - saved < CHECKPOINT_SECONDS * 1000) continue;
     yield await save(state);
     saved = performance.now();

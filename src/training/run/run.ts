@@ -66,7 +66,14 @@ export interface Run {
   readonly optimizer: RunOptimizer;
   readonly device: Resolved<typeof DEVICE_SETTINGS>;
   /** A file of questions on which the model is measured, and how many of them. */
-  readonly measurements: { readonly dev: string | undefined; readonly devQuestions: number };
+  readonly measurements: {
+    readonly dev: string | undefined;
+    readonly devQuestions: number;
+    /** Steps between two measurements of them. */
+    readonly every: number;
+    /** Measurements after the best model that end the run. Undefined: the schedule ends it. */
+    readonly patience: number | undefined;
+  };
   readonly seed: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -122,7 +129,12 @@ export function resolveRun(
       dropout: options.dropout ?? config.dropoutRate,
     },
     device: valuesOf(DEVICE_SETTINGS, options),
-    measurements: { dev: options.dev, devQuestions: options.devQuestions },
+    measurements: {
+      dev: options.dev,
+      devQuestions: options.devQuestions,
+      every: options.monitorSteps ?? options.steps,
+      patience: options.patience,
+    },
   };
 }
 

@@ -24,7 +24,7 @@ export interface Gain {
   readonly interval: readonly [low: number, high: number];
 }
 
-/** A model that was chosen and is clearly worse than the given one. */
+/** A measured model that is not kept, beside the given one. */
 export interface RefusedModel {
   /** The step of its weights. */
   readonly step: number;
@@ -66,8 +66,8 @@ export function decide(models: readonly MeasuredModel[]): Decision {
  * Where questions are answered, it is the one with the highest exact match; of equal ones the
  * higher R@1, then F1, then the last.
  *
- * Else it is that of highest mean reciprocal rank, of equal ones the last, among those that gain
- * enough over the start (`BARS`) and do not read clearly worse. The start is the given model or, if
+ * Else it is that of highest mean reciprocal rank, of hybrid search first, of equal ones the last,
+ * among those that gain enough over the start (`BARS`) and do not read clearly worse. The start is the given model or, if
  * they were taken, the given model with token weights. Beside these, it must not be clearly below
  * the given model either, alone or in hybrid search.
  */
@@ -79,13 +79,32 @@ export function chosenOf<Model extends MeasuredModel>(models: readonly Model[]):
     models.findLastIndex(({ kind }) => kind === "token weights"),
   );
   const start = models[first]!;
-  return models
+  const gaining = models
     .slice(first + 1)
     .filter((model) => passes(start, model, model.kind === "mean" ? BARS.mean : BARS.trained))
     .filter((model) => !readsWorse(start, model))
-    .filter((model) => passes(given, model, BARS.same))
-    .reduce(better(["mrr"]), start);
+    .filter((model) => passes(given, model, BARS.same));
+  return gaining.length > 0 ? gaining.reduce(betterFound) : start;
 }
+
+/** What retrieves better: in hybrid search, which searches use by default, and then alone. */
+const betterFound = <Model extends MeasuredModel>(best: Model, next: Model): Model => {
+  const [a, b] = [best, next].map(({ hybrid, reciprocalRanks }) => [
+    mean(hybrid.reciprocalRanks),
+    mean(reciprocalRanks),
+  ]) as [number[], number[]];
+  const decisive = a.findIndex((value, i) => value !== b[i]);
+  return decisive === -1 || b[decisive]! > a[decisive]! ? next : best;
+};
+
+/** The trained model that retrieves best on the questions that choose, whatever was kept. */
+export const bestTrained = (models: readonly MeasuredModel[]): MeasuredModel | undefined =>
+  models
+    .filter(({ kind }) => kind === "trained" || kind === "mean")
+    .reduce<MeasuredModel | undefined>(
+      (best, next) => (best ? betterFound(best, next) : next),
+      undefined,
+    );
 
 /**
  * What the model alone has to exceed, and hybrid search to reach, over another model. With d_i the
@@ -212,7 +231,8 @@ export function selectionOf(
       rule: "the highest exact match; of equal ones the higher R@1, then F1",
     };
   const highest =
-    "the highest mean reciprocal rank (MRR) among the steps that are better than the start";
+    "the highest mean reciprocal rank (MRR), of hybrid search first, among the steps that are " +
+    "better than the start";
   const chosen = average
     ? `with the mean of the given weights and those of the step, ${highest}, and in hybrid search no ` +
       "worse by more than a standard error"

@@ -7,6 +7,7 @@ import type { Measures } from "../../evaluation/measures.ts";
 import type { HybridWeights } from "../../model/config.ts";
 import { MIN_STEPS } from "../options/run-options.ts";
 import {
+  bestTrained,
   decide,
   type Gain,
   pairedGain,
@@ -73,6 +74,11 @@ export interface RunOutcome {
    * hybrid search, lies below 0. The given model is kept in its place.
    */
   readonly refused?: RefusedModel | undefined;
+  /**
+   * The best trained model, where another one is kept, and these examples find it higher alone and
+   * in hybrid search: too little for the questions that choose, or it reads worse.
+   */
+  readonly passedOver?: RefusedModel | undefined;
 }
 
 /**
@@ -91,6 +97,7 @@ export function outcomeOf(
   const { alone, hybrid } = reportedGains(start, kept);
   const [before, after] = [start, kept].map(reportedMeasures) as [Reported, Reported];
   const reading = changesReading ? readingOf(start, kept) : "unchanged";
+  const passedOver = refused ? undefined : passedOverBy(kept, models);
   const resolution = resolutionOf(start, kept === start ? models.at(-1)! : kept);
   return {
     before: before.alone,
@@ -111,7 +118,22 @@ export function outcomeOf(
     choseToo: start.reported === undefined,
     ...(resolution && { resolution }),
     ...(refused && { refused }),
+    ...(passedOver && { passedOver }),
   };
+}
+
+/** See `RunOutcome.passedOver`. */
+function passedOverBy(
+  kept: MeasuredModel,
+  models: readonly MeasuredModel[],
+): RefusedModel | undefined {
+  const [start] = models as [MeasuredModel];
+  const best = bestTrained(models);
+  if (!best || start.exactMatch || (kept.kind !== "start" && kept.kind !== "token weights"))
+    return undefined;
+  const { alone: gain, hybrid } = reportedGains(start, best);
+  const { step, kind } = best;
+  return gain.difference > 0 && hybrid.difference > 0 ? { step, kind, gain, hybrid } : undefined;
 }
 
 /** From so many questions on, the interval alone says enough. */
@@ -157,7 +179,7 @@ const SATURATED = 0.95;
  * What a run brought, in a line: `gain: R@1 25 → 41 of 100 held-out examples, MRR +9.0 points (95 %
  * interval +3.1 to +15.2)`, with answers, hybrid search, BM25 and reading beside it. `gain in
  * hybrid search` if only its interval lies above 0, `no clear gain` if none does; or that the
- * original model was kept, and what was refused.
+ * original model was kept, what was refused, and what was higher and yet not kept.
  */
 export function verdictOf({
   outcome,
@@ -168,18 +190,18 @@ export function verdictOf({
 }): string {
   if (!outcome)
     return "no verdict: too few examples to hold some out; compare with reatt benchmark";
-  const { before, after, gain, hybrid, bm25, step, kept, refused } = outcome;
+  const { before, after, gain, hybrid, bm25, step, kept, refused, passedOver } = outcome;
   const found = (measures: Measures): number =>
     Math.round(measures["recall@1"]! * outcome.questions);
   const of = `of ${outcome.questions} ${questionsText(outcome)}`;
-  const limits = limitsText(outcome, found(before), trained);
+  const others = passedOver ? otherText(passedOver, "not kept") : "";
+  const limits = `${others}${limitsText(outcome, found(before), trained)}`;
   if (step === 0) {
     const reason = trained === 0 ? "no time was left to train" : "no gain";
     const unchanged = `${reason}, model unchanged: R@1 ${found(before)} ${of}`;
-    return `${unchanged}${refused ? refusalText(refused) : ""}${limits}`;
+    return `${unchanged}${refused ? otherText(refused, "refused") : ""}${limits}`;
   }
-  const word =
-    kept === "token weights" ? "no gain from training, token weights counted" : wordFor(outcome);
+  const word = `${wordFor(outcome)}${kept === "token weights" ? " (token weights alone)" : ""}`;
   const change = `R@1 ${found(before)} → ${found(after)} ${of}, MRR ${points(gain, "points", "95 % interval ")}`;
   const both = `hybrid ${found(hybrid.before)} → ${found(hybrid.after)}, ${points(hybrid.gain)}`;
   return `${word}: ${change}; ${both}; BM25 ${found(bm25)}; ${readingText(outcome)}${limits}`;
@@ -202,8 +224,8 @@ const limitsText = (
     : "") +
   (steps > 0 && steps < MIN_STEPS ? `; ${steps} steps are too few to show a gain` : "");
 
-const refusalText = ({ step, kind, gain, hybrid }: RefusedModel): string =>
-  `; ${kind === "token weights" ? kind : `step ${step}`} refused: MRR ` +
+const otherText = ({ step, kind, gain, hybrid }: RefusedModel, what: string): string =>
+  `; ${kind === "token weights" ? kind : `step ${step}`} ${what}: MRR ` +
   `${points(gain, "points", "95 % interval ")}, hybrid ${points(hybrid)}`;
 
 /** Names the first gain beyond chance. A clear loss is not kept: see `RefusedModel`. */

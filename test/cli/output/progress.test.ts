@@ -1,5 +1,6 @@
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { startBuildProgress } from "../../../src/cli/output/build-progress.ts";
 import { duration, startProgress, withProgress } from "../../../src/cli/output/progress.ts";
 import { captureOutput } from "../support.ts";
 
@@ -42,6 +43,22 @@ test("work that a first report ends has the rate since its beginning, and one li
     progress.stop();
   });
   assert.is(written, "10/10 passages, 5.0/s, 0:00 left\n");
+});
+
+test("while a codebook is learned, the last line says so", async () => {
+  const written = await stderrOf((clock) => {
+    const { report, stop } = startBuildProgress(10, 0);
+    clock(2000);
+    report({ event: "encoded", passages: 10, tokens: 50 });
+    report({ event: "compressed", passages: 0, tokens: 50 });
+    clock(4000);
+    report({ event: "encoded", passages: 10, tokens: 50 }); // an import into a store
+    stop();
+  });
+  assert.is(
+    written,
+    "10/10 passages, 5.0/s, 0:00 left\nlearning a codebook …\n10/10 passages, 2.5/s, 0:00 left\n",
+  );
 });
 
 test("what was done before does not count for the rate", async () => {

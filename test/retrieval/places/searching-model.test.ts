@@ -1,8 +1,10 @@
 /** A model and an index that do not belong together: the error names both. */
 
+import { homedir } from "node:os";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { checkModel } from "../../../src/retrieval/places/searching-model.ts";
+import { EMBEDDED_MODEL } from "../../../src/hub/model-name.ts";
+import { checkModel, seenFrom } from "../../../src/retrieval/places/searching-model.ts";
 
 const HEADER = { dimension: 2, maxPassageTokens: 8, prompts: {} };
 const messageOf = (action: () => void): string => {
@@ -25,6 +27,23 @@ test("the error names the model that made the index and the one that searches, w
     messageOf(() => checkModel("index", made, { ...searching, fingerprint: "a1" })),
     "",
   );
+});
+
+test("an index names a model near it by the way to it, and no absolute path", () => {
+  const pathFrom = (directory: string | undefined, path: string, title = "ours") =>
+    seenFrom(directory, { title, path });
+  assert.equal(pathFrom("/work/index", "/work/ours"), { title: "ours", path: "../ours" });
+  assert.equal(pathFrom("/work/ours.run/index", "/work/ours"), {
+    ...{ title: "ours", path: "../../ours" },
+  });
+  assert.equal(pathFrom("/work/ours", "/work/ours/index"), { title: "ours", path: "index" });
+  assert.equal(pathFrom("/a/b/c/index", "/models/ours"), { title: "ours" });
+  assert.equal(pathFrom("/srv/index", `${homedir()}/ours`), { title: "ours" }, "a home folder");
+  assert.equal(pathFrom(undefined, "/work/ours"), { title: "ours" }, "a store");
+  assert.equal(pathFrom("/work/index", EMBEDDED_MODEL, "reatt-mini"), { title: "reatt-mini" });
+  assert.equal(pathFrom("/work/index", "/work/cache/1a2b", "org/ours@1a2b"), {
+    title: "org/ours@1a2b",
+  });
 });
 
 test("an index of an earlier version names none", () => {

@@ -6,12 +6,12 @@ import { maxHeldOut } from "../../../src/training/adaptation/adaptation.ts";
 import { monitoredPassages } from "../../../src/training/adaptation/monitor-set.ts";
 import { heldOutCount } from "../../../src/training/examples/held-out.ts";
 
-test("a tenth of the examples, up to 600, fewer in a short run", () => {
+test("a quarter of few examples, up to 150, or a tenth up to 600, fewer in a short run", () => {
   const heldOut = (examples: number, minutes?: number): number =>
     heldOutCount(examples, maxHeldOut({ minutes }));
   assert.equal(
-    [9, 100, 6_000, 20_000].map((count) => heldOut(count)),
-    [0, 10, 600, 600],
+    [3, 9, 100, 500, 1_000, 2_000, 6_000, 20_000].map((count) => heldOut(count)),
+    [0, 2, 25, 125, 150, 200, 600, 600],
   );
   assert.equal(
     [0.5, 10, 30, 120].map((minutes) => heldOut(20_000, minutes)),

@@ -99,7 +99,7 @@ test("they are the first step of the run if retrieval is better with them", asyn
   assertNear(table!, counted, 1e-6);
   const { before, after } = training!.outcome!;
   assert.ok(after.mrr! > before.mrr!, `${before.mrr} ${after.mrr}`);
-  assert.match(verdict!, /^no gain from training, token weights counted: R@1 \d+ → \d+ of 12/);
+  assert.match(verdict!, /^(no clear )?gain \(token weights alone\): R@1 \d+ → \d+ of 12/);
 });
 
 const all = (value: number) => PASSAGES.map(() => value);

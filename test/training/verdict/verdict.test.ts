@@ -109,6 +109,30 @@ test("the mean with the given weights needs no more than a gain", () => {
   assert.is(withHybrid(...all(0.5, 16), ...all(0.4, 4)), 0, "2.2 standard errors");
 });
 
+test("of two that gain, the one with the better hybrid search is kept", () => {
+  const start = record(0, all(0.5));
+  const { hybrid } = record(10, all(0.7));
+  assert.is(chosenOf([start, record(5, all(0.8)), { ...record(10, all(1)), hybrid }]).step, 5);
+  assert.is(chosenOf([start, record(5, all(0.7)), { ...record(10, all(1)), hybrid }]).step, 10);
+});
+
+test("what is higher and may be chance is not kept, and the verdict says what it raised", () => {
+  const mixed = [...all(1, 8), ...all(0, 6), ...all(0.5, 6)]; // 0.52 standard errors
+  const weighed = { ...record(1, all(0.5)), kind: "token weights" } as const;
+  const trained = record(5, mixed);
+  for (const models of [
+    [record(0, all(0.5)), trained],
+    [record(0, all(0.5)), weighed, trained],
+  ]) {
+    const outcome = outcomeOf(models, { reportedBaseline: { "recall@1": 0.5 } }, false);
+    assert.is(outcome.passedOver!.step, 5);
+    assertNear([outcome.passedOver!.gain.difference], [0.05], 1e-12);
+    assert.match(verdictOf({ outcome, step: 60 }), /; step 5 not kept: MRR \+5\.0 points/);
+  }
+  const lower = [record(0, all(0.5)), record(5, all(0.4))];
+  assert.is(outcomeOf(lower, NO_BM25, false).passedOver, undefined);
+});
+
 test("a model with which hybrid search is worse is not kept", () => {
   const start = record(0, all(0.5));
   const { hybrid } = record(10, [...all(0.5, 19), 0.4]);
@@ -395,7 +419,7 @@ test("the verdict has the examples with the right passage first, and the interva
   assert.is(verdictOf({ outcome, step: 90 }), `gain: ${FOUND}`);
   assert.is(
     verdictOf({ outcome: { ...outcome, step: 1, kept: "token weights" }, step: 90 }),
-    `no gain from training, token weights counted: ${FOUND}`,
+    `gain (token weights alone): ${FOUND}`,
   );
   const reading = { before: 30, after: 29, questions: 60 };
   assert.match(

@@ -72,15 +72,16 @@ export const calibrateCommand = defineCommand({
     "--out calibrated",
   run(values, signal) {
     return withSearch({ ...values, queries: values.data }, signal, async (open) => {
-      const { model, data, out } = values;
+      const { data, out } = values;
+      const { folder } = open.model;
       checkAnswers(open.questions, data, 0);
-      if (out !== undefined) await beginModelFolder(model, out);
+      if (out !== undefined) await beginModelFolder(folder, out);
       const record = out === undefined ? undefined : join(out, RECORD);
       const result = await calibrate(open, values, record);
       const { rated: _, found: __, firstBlocks: ___, ...shared } = result;
       const { calibration, blockCalibration, scoreCalibration } = shared;
       const fitted = { calibration, blockCalibration, scoreCalibration };
-      if (out !== undefined) await storeCalibration(model, fitted, out);
+      if (out !== undefined) await storeCalibration(folder, fitted, out);
       if (record !== undefined) await rm(record, { force: true });
       const shown = values.json ? JSON.stringify(shared) : formatCalibration(result);
       process.stdout.write(`${shown}\n`);

@@ -4,6 +4,7 @@ import { InputError } from "../../../io/errors.ts";
 import { formatBytes } from "../../../io/format-bytes.ts";
 import { forgetFingerprints } from "../../../model/kept-fingerprints.ts";
 import type { PruningRule } from "../../../model/token-pruning.ts";
+import type { ModelPlace } from "../../../retrieval/index/format/manifest.ts";
 import type { ImportPart, IndexInfo } from "../../../retrieval/index/maintain/info.ts";
 import { indexInfo, verifyIndex } from "../../../retrieval/maintain.ts";
 import { defineCommand } from "../../line/command.ts";
@@ -52,7 +53,7 @@ function formatInfo(info: IndexInfo): string {
   if (!parts)
     rows.push(["segments", segments], ["deleted", deletedPassages], ["generation", generation]);
   rows.push(["model", header.fingerprint]);
-  if (header.model) rows.push(["made by", `${header.model.title}, in ${header.model.path}`]);
+  if (header.model) rows.push(["made by", describeModel(header.model)]);
   if (parts) rows.push(["parts", describeParts(parts)]);
   if (states) {
     const total = formatBytes(states.tokens * states.bytesPerToken);
@@ -68,6 +69,9 @@ function formatInfo(info: IndexInfo): string {
   if (shard) rows.push(["shard", `${shard.index + 1} of ${shard.count}`]);
   return rows.map(([name, value]) => `${name.padEnd(12)}${value}`).join("\n");
 }
+
+const describeModel = ({ title, path }: ModelPlace): string =>
+  path === undefined ? title : `${title}, in ${path} from here`;
 
 const describeParts = (parts: readonly ImportPart[]): string =>
   `${parts.filter(({ finished }) => finished).length} of ${parts.length} finished`;

@@ -10,13 +10,20 @@ import { readPassages } from "../../../text/read-passages.ts";
 import { defineCommand } from "../../line/command.ts";
 import { describeCut, startBuildProgress } from "../../output/build-progress.ts";
 import { endOf, openCorpus, STRICT } from "../../shared/corpus.ts";
-import { CORPUS, INDEX, JSON_OBJECT, MODEL, readIds, STORE } from "../../shared/file-options.ts";
-import { loadModel } from "../../shared/load-model.ts";
+import {
+  CORPUS,
+  INDEX,
+  JSON_OBJECT,
+  MODEL_OF_INDEX,
+  readIds,
+  STORE,
+} from "../../shared/file-options.ts";
+import { loadModelFor } from "../../shared/load-model.ts";
 import { UsageError } from "../../shared/usage-error.ts";
 
 export const addCommand = defineCommand({
   options: {
-    model: MODEL,
+    model: MODEL_OF_INDEX,
     index: INDEX,
     store: STORE,
     corpus: CORPUS,
@@ -33,7 +40,7 @@ export const addCommand = defineCommand({
     { spoolPassages },
   ) {
     const { maxPassageTokens } = await readHeader(directory);
-    await using model = await loadModel(folder, signal);
+    await using model = await loadModelFor([{ directory }], folder, signal);
     const { tokenizer } = model;
     const options = { ...splitting, tokenizer, maxPassageTokens, signal };
     await using corpus = await openCorpus(spoolPassages, source, options);

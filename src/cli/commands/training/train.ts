@@ -25,14 +25,14 @@ export const trainCommand = defineFileCommand({
     ),
 });
 
-function summaryOf(result: TrainingResult, corpus: string): string {
+function summaryOf(result: TrainingResult, corpus: string | undefined): string {
   const { folder, report, step, finished, outcome } = result;
   return [
     `${finished ? "Finished" : "Stopped"} after step ${step}: ${folder}`,
     `Report: ${report}`,
     ...writtenLines(result),
     ...indexLines(result, corpus),
-    ...(finished ? [] : [stoppedLine(result, "give the same command --resume")]),
+    ...(finished ? [] : [stoppedLine(result, `reatt train --out ${folder} --resume`)]),
     ...(finished && outcome ? [`Verdict: ${verdictOf(result)}`] : []),
   ].join("\n");
 }

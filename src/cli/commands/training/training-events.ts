@@ -102,10 +102,14 @@ interface Display {
   stop(): void;
 }
 
-/** One bar at a time. A line ends the bar. */
+/**
+ * One bar at a time. A line ends the bar. The time left is that of the steps since the first one of
+ * this process, with the measurements between them.
+ */
 function createDisplay(): Display {
   let stage: Progress | undefined;
   let steps: Progress | undefined;
+  let first: { readonly step: number; readonly at: number } | undefined;
   const stop = (): void => {
     stage?.stop();
     steps?.stop();
@@ -118,12 +122,14 @@ function createDisplay(): Display {
       return;
     }
     if (event.type === "step") {
+      if (!steps) stop();
+      const isFirst = first === undefined;
+      first ??= { step: event.step, at: performance.now() };
       if (!steps) {
-        stop();
-        steps = startProgress("steps", event.steps);
-        steps.resume(event.step - 1);
+        steps = startProgress("steps", event.steps, first.at);
+        steps.resume(first.step);
       }
-      steps.update(event.step, lossLine(event));
+      if (!isFirst) steps.update(event.step, lossLine(event));
       return;
     }
     const line = lineOf(event);

@@ -74,7 +74,7 @@ import { blockChecksumBytes, codebookSizes, deletedBytes, segmentSizes } from ".
 export interface IndexHeader {
   /** Identifies the weights of the model. Only questions of the same model can search the index. */
   readonly fingerprint: string;
-  /** Where that model was when it made the index, for people. Absent in earlier indexes. */
+  /** That model, as who has the index can find it. Absent in earlier indexes. */
   readonly model?: ModelPlace | undefined;
   /** Values of a key. */
   readonly dimension: number;
@@ -108,8 +108,11 @@ export interface IndexHeader {
 export interface ModelPlace {
   /** Its name on the hub with the commit, or the name of its folder. */
   readonly title: string;
-  /** Its folder. */
-  readonly path: string;
+  /**
+   * Its folder. In an index, as seen from the folder of the index, if the two are near each other;
+   * else, for a model of the hub and for that of the package the title is enough.
+   */
+  readonly path?: string | undefined;
 }
 
 /** Describes the states of passages that an index holds (the option `keepStates`). */
@@ -206,7 +209,7 @@ const directoryName = z.string().regex(/^\d{6,}$/);
 
 export const headerSchema: z.ZodType<IndexHeader> = z.strictObject({
   fingerprint: z.string(),
-  model: z.strictObject({ title: z.string(), path: z.string() }).optional(),
+  model: z.strictObject({ title: z.string(), path: z.string().optional() }).optional(),
   dimension: z.int().positive().max(MAX_DIMENSION),
   maxPassageTokens: z.int().positive(),
   keepTokens: z.number().positive().optional(),

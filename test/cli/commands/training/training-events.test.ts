@@ -33,6 +33,30 @@ test("the TensorFlow.js that computes, and why no faster one does, on one line",
   assert.is(native.stderr, "Training steps are computed by x on the GPU\n");
 });
 
+test("the time left has the measurements between the steps", async () => {
+  const { now } = performance;
+  let time = 0;
+  performance.now = () => 1000 * time;
+  const losses = { loss: 1, gradientNorm: 1, terms: {} };
+  const step = (step: number): TrainingEvent => ({
+    ...{ type: "step", step, steps: 13, losses, learningRate: 1e-5, questionsPerSecond: 16 },
+  });
+  async function* run(): AsyncGenerator<TrainingEvent, void> {
+    yield step(1);
+    time = 1;
+    yield step(2);
+    time = 20;
+    yield { type: "stage", name: "measuring retrieval" };
+    yield step(3);
+    time = 22;
+    yield step(4); // 3 steps since the first one in 22 s, and 9 are left
+  }
+  const { stderr } = await captureOutput(() => showEvents(run())).finally(() => {
+    performance.now = now;
+  });
+  assert.match(stderr, /\n4\/13 steps, 0\.14\/s, 1:06 left/);
+});
+
 test("interrupted, it says at once what is finished first, and only once", async () => {
   const abort = new AbortController();
   async function* run(): AsyncGenerator<TrainingEvent, void> {
