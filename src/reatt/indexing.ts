@@ -66,8 +66,9 @@ export async function forecast(
   const { tokenizer } = model;
   const { header } = keysOf(model, options);
   const { maxPassageTokens, pooling } = header;
+  const { signal } = options;
   const encode = (passages: readonly Passage[]): Promise<unknown> =>
-    encodePassageKeys(passageKeyModel(model), passages, { maxPassageTokens });
+    encodePassageKeys(passageKeyModel(model), passages, { maxPassageTokens, signal });
   const countStates = (passage: Passage): number =>
     passageIds(tokenizer, passage, maxPassageTokens).length;
   const countTokens = (passage: Passage): number =>
