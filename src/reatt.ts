@@ -242,9 +242,11 @@ export class ReAtt implements AsyncDisposable {
     options: IndexOptions,
   ): Promise<BuildForecast> {
     const settings = resolveOptions(INDEX, options);
-    this.#model.lifetime.check();
-    const { forecast } = await import("./reatt/indexing.ts");
-    return forecast(this.#model, checkedPassages(passages), settings);
+    const checked = checkedPassages(passages);
+    return this.#model.lifetime.use(async () => {
+      const { forecast } = await import("./reatt/indexing.ts");
+      return forecast(this.#model, checked, settings);
+    });
   }
 
   /**

@@ -69,8 +69,9 @@ export async function forecast(
   const { header } = keysOf(model, place, options);
   const { maxPassageTokens, pooling } = header;
   const windowsOf = (passage: Passage) => tokenizedWindows(tokenizer, passage, maxPassageTokens);
+  const { signal } = options;
   const encode = (passages: readonly Passage[]): Promise<unknown> =>
-    encodePassageKeys(passageKeyModel(model), passages, { maxPassageTokens });
+    encodePassageKeys(passageKeyModel(model), passages, { maxPassageTokens, signal });
   const countStates = (passage: Passage): number =>
     windowsOf(passage).reduce((sum, { ids }) => sum + ids.length, 0);
   const countTokens = (passage: Passage): number =>
