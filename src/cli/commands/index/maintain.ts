@@ -10,7 +10,14 @@ import { readPassages } from "../../../text/read-passages.ts";
 import { defineCommand } from "../../line/command.ts";
 import { describeCut, startBuildProgress } from "../../output/build-progress.ts";
 import { endOf, openCorpus, STRICT } from "../../shared/corpus.ts";
-import { CORPUS, INDEX, JSON_OBJECT, MODEL_OF_INDEX, readIds, STORE } from "../../shared/file-options.ts";
+import {
+  CORPUS,
+  INDEX,
+  JSON_OBJECT,
+  MODEL_OF_INDEX,
+  readIds,
+  STORE,
+} from "../../shared/file-options.ts";
 import { loadModelFor } from "../../shared/load-model.ts";
 import { UsageError } from "../../shared/usage-error.ts";
 
