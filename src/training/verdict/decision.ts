@@ -67,9 +67,9 @@ export function decide(models: readonly MeasuredModel[]): Decision {
  * higher R@1, then F1, then the last.
  *
  * Else it is that of highest mean reciprocal rank, of hybrid search first, of equal ones the last,
- * among those that gain enough over the start (`BARS`) and do not read clearly worse. The start is the given model or, if
- * they were taken, the given model with token weights. Beside these, it must not be clearly below
- * the given model either, alone or in hybrid search.
+ * among those that gain enough over the start (`BARS`) and do not read clearly worse. The start is
+ * the given model or, if they were taken, the given model with token weights. Beside these, it must
+ * not be clearly below the given model either, alone or in hybrid search.
  */
 export function chosenOf<Model extends MeasuredModel>(models: readonly Model[]): Model {
   const [given] = models as [Model];
