@@ -133,7 +133,7 @@ export async function writeConfig(
   await replaceFile(join(folder, CONFIG_FILE), (handle) => handle.writeFile(text));
 }
 
-/** JSON in which the numbers of {@link FLOAT_KEYS} have a point: transformers 5 refuses 1 as 1.0. */
+/** JSON in which numbers of {@link FLOAT_KEYS} have a point: transformers 5 refuses 1 as 1.0. */
 function withFloats(keys: Keys): string {
   const isWhole = (key: string, value: unknown): boolean =>
     FLOAT_KEYS.has(key) && Number.isSafeInteger(value);

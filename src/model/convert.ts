@@ -46,8 +46,8 @@ export type Precision = ConvertOptions["precision"];
 /**
  * Copies a model with its weights in another precision. All files but the weights are copied,
  * `config.json` last, so that an incomplete copy cannot be loaded. A model of transformers 5, which
- * has a `tokenizer.json` alone, gets the `spiece.model` that `ReAtt.load` reads. Memory does not grow with the
- * model: one tensor is converted after the other.
+ * has a `tokenizer.json` alone, gets the `spiece.model` that `ReAtt.load` reads. Memory does not
+ * grow with the model: one tensor is converted after the other.
  *
  * `fp16` and `int8` round: indexes of the original model must be built again with the converted
  * one, because its keys differ. With `int8`, matrices that the model has in int8 already stay as
