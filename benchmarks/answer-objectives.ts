@@ -14,7 +14,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { exactMatch } from "../src/evaluation/answers.ts";
 import { pairedDifference } from "../src/evaluation/significance.ts";
@@ -68,6 +68,7 @@ const { results, data, work, model } = values;
 const corpus = join(data, "qa/reddit/corpus.jsonl.gz");
 
 if (!values.report) {
+  await mkdir(dirname(results), { recursive: true });
   const all = await readTrainingFile(join(data, "qa/reddit/questions.jsonl.gz"));
   const isEven = ({ passageId }: TrainingQuestion): boolean =>
     Number(passageId!.split("/")[1]) % 2 === 0;

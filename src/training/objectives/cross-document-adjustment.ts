@@ -16,7 +16,6 @@
 
 import { hiddenBias } from "../../model/layers/attention.ts";
 import type { Ops } from "../../tensor/ops.ts";
-import type { RetrievalOutputs } from "./outputs.ts";
 
 /**
  * The log of the in-batch normaliser, `log Z`: -> [Q].
@@ -69,7 +68,7 @@ export function crossDocumentAdjustment<T>(
 export function adjustmentTo<T>(
   ops: Ops<T>,
   target: T,
-  { logits, ownLogits }: Pick<RetrievalOutputs<T>, "logits" | "ownLogits">,
+  { logits, ownLogits }: { logits: T; ownLogits: T },
   { bias, counted }: { bias: T; counted: T },
 ): ReturnType<typeof crossDocumentAdjustment<T>> {
   const own = candidateLogits(ops, { allLogits: ownLogits, candidateMask: counted });

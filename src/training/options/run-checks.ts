@@ -21,6 +21,7 @@ const OBJECTIVES: Readonly<Partial<Record<keyof RunRequest, readonly ObjectiveNa
   phraseLoss: CONTRAST,
   inBatchNegatives: CONTRAST,
   preBatch: CONTRAST,
+  nullPassage: ["marginal"],
   scoreTemperature: ["retrieval"],
   qaSteps: READING,
 };
@@ -75,7 +76,7 @@ const CONDITIONS: readonly Condition[] = [
  *   contradicts another one
  */
 export function checkEffects(options: RunRequest, table: OptionTable): void {
-  const { objective, candidatesPerQuestion } = options;
+  const { objective, candidatesPerQuestion, nullPassage } = options;
   const isGiven = (name: keyof RunRequest): boolean =>
     name in table && options[name] !== undefined && options[name] !== defaultOf(table[name]!);
   const fail = (name: keyof RunRequest, expected: string, got: string): never => {
@@ -95,7 +96,7 @@ export function checkEffects(options: RunRequest, table: OptionTable): void {
   for (const { name, expected, isMet } of CONDITIONS)
     if (isGiven(name) && !isMet(options))
       fail(name, expected, `${name} ${options[name]} without it`);
-  if (objective === "marginal" && candidatesPerQuestion < 2)
+  if (objective === "marginal" && nullPassage && candidatesPerQuestion < 2)
     throw new InputError({
       where: "candidatesPerQuestion",
       expected: "2 or more, one of them the null passage",

@@ -178,6 +178,14 @@ export const BATCH_SETTINGS = {
     group: TRAINING,
   }),
   /**
+   * With the objective `marginal`: one of the candidates is empty, for questions that need no
+   * passage (REALM, section 3.4). Default true.
+   */
+  nullPassage: option(flag().default(true), {
+    help: "with marginal, one of the candidates is empty",
+    flag: false,
+  }),
+  /**
    * Longer answers are cut and then have no end token. The time of a decoder step grows with it.
    * Default 64 tokens.
    */

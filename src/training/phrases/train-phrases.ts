@@ -15,6 +15,7 @@ import { checkNoModel } from "../../model/config-file.ts";
 import { writeModel } from "../../model/write-model.ts";
 import { LOAD_OPTIONS } from "../../options/library-options.ts";
 import {
+  choice,
   type Given,
   integer,
   number,
@@ -71,6 +72,10 @@ export interface PhraseTrainingResult {
  * likelihood of the phrases s with the text of an answer (query-side fine-tuning):
  *
  *     L = -log sum over s of P(s | the best phrases)
+ *
+ * With `searchTarget: "passage"`, s are instead the phrases of the passage that the question was
+ * asked about, whatever their text (Lee et al. 2021, Phrase Retrieval Learns Passage Retrieval,
+ * Too, Eq. 5).
  *
  * The step events have the loss in nats for each question as the term `phrases`, and those of
  * search steps the share of the questions whose answer was found as `found`.
@@ -226,12 +231,16 @@ async function searchStep(
   const found = await searchPhrases(index, vectors, search, model.placesOf(index.header));
   const rated: RatedPhrase[][] = [];
   for (const [i, phrases] of found.entries()) {
-    const { answers } = questions[asked[i]!]!;
+    const { answers, passageId } = questions[asked[i]!]!;
     const passages = await index.passages(phrases.map(({ ordinal }) => ordinal));
     rated.push(
       phrases.map(({ ordinal, first, last, span: { start, end } }, p) => {
-        const text = passages[p]!.text.slice(start, end);
-        return { ordinal, first, last, correct: exactMatch(text, answers) };
+        const { id, text } = passages[p]!;
+        const correct =
+          options.searchTarget === "passage"
+            ? id === passageId
+            : exactMatch(text.slice(start, end), answers);
+        return { ordinal, first, last, correct };
       }),
     );
   }
@@ -275,6 +284,14 @@ export const PHRASE_TRAINING_OPTIONS = {
   /** Steps on the phrases that the search finds in the index. Default 200. */
   searchSteps: option(integer(0).default(200), {
     help: "further steps on the phrases that the search finds in the index",
+    group: SCHEDULE,
+  }),
+  /**
+   * Which of the found phrases are correct: those with the text of an `answer`, or all of the
+   * `passage` that the question was asked about. Default `answer`.
+   */
+  searchTarget: option(choice("answer", "passage").default("answer"), {
+    help: "which of these are correct: those with the text of an answer, or all of the passage",
     group: SCHEDULE,
   }),
   /** Questions of each step. Default 32. */

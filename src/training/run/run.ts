@@ -26,10 +26,8 @@ import { partEntry, type RunPlan } from "./checkpoint.ts";
 import { runFolder } from "./run-folder.ts";
 import { haveSameVectors, trainedConfig } from "./trained-config.ts";
 
-export interface RunBatch extends Resolved<typeof BATCH_SETTINGS> {
-  /** Whether one of the candidates is an empty passage (REALM, section 3.4). */
-  readonly nullPassage: boolean;
-}
+/** `nullPassage` is true only where the objective has a null passage. */
+export type RunBatch = Resolved<typeof BATCH_SETTINGS>;
 
 export interface RunOptimizer extends Resolved<typeof OPTIMIZER_SETTINGS> {
   readonly dropout: number;
@@ -104,7 +102,7 @@ export function resolveRun(
     options.tau ?? (isHeadLearned(start, part, config) ? config.distillationTau : undefined);
   const trained = trainedParameters(config, { part, layers, objective: options.objective, tau });
   checkPositions(config, options.maxPassageTokens);
-  const nullPassage = options.objective === "marginal";
+  const nullPassage = options.objective === "marginal" && options.nullPassage;
   checkCandidateCount(options.candidatesPerQuestion - Number(nullPassage), corpus.size);
   return {
     model,

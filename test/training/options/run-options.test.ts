@@ -49,6 +49,8 @@ test("what follows from the objective, the part and the model", () => {
   assert.is(runOf({ ...FILES, train: "reader" }).keepsIndex, true);
   const { batch } = runOf({ ...FILES, objective: "marginal" });
   assert.is(batch.nullPassage, true);
+  const without = { ...FILES, objective: "marginal", nullPassage: false } as const;
+  assert.is(runOf({ ...without, candidatesPerQuestion: 1 }).batch.nullPassage, false);
   const start = { config: tinyConfig(), hasWeights: false, namesHead: false };
   const startOf = (options: Partial<TrainOptions>, changes: object) =>
     resolveRun(withDefaults({ ...FILES, ...options }), { ...start, ...changes }, { size: 100 });
@@ -123,7 +125,7 @@ test("options that contradict each other", () => {
       rejects(/^preBatch: expected in-batch neg/, () => defaulted({ preBatch: 1, ...other }));
     rejects(/^preBatch: expected the objective/, () => defaulted({ preBatch: 1, objective: "qa" }));
     rejects(/^layers: expected train retrieval, joint or query, got layers 1/, () =>
-      defaulted({ layers: 1 }),
+      defaulted({ objective: "supervised", layers: 1 }),
     );
     assert.is(defaulted({ objective: "retrieval", layers: 1 }).layers, 1);
   }
@@ -171,6 +173,7 @@ test("an option that has no effect beside the others is an error, unless it has 
       { ...FILES, refreshSteps: 5 },
       /^refreshSteps: expected refresh background, got refreshSteps 5 without it/,
     ],
+    [{ ...FILES, nullPassage: false }, /^nullPassage: expected the objective marginal, got/],
     [{ ...FILES, scoreTemperature: 2 }, /^scoreTemperature: expected the objective retrieval/],
     [
       { ...FILES, alpha: 2, objective: "qa" },

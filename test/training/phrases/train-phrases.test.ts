@@ -98,6 +98,23 @@ test("search steps alone learn from answers without passages", async () => {
   assert.ok(steps[59]!.loss < 0.3 * steps[0]!.loss, `${steps[0]!.loss} ${steps[59]!.loss}`);
 });
 
+test("search steps learn from the passage alone: any phrase of it is right", async () => {
+  const out = at("by-passage");
+  const unspoken = QUESTIONS.map((question) => ({ ...question, answers: ["in no passage"] }));
+  const data = writeLines(at("unspoken.jsonl"), unspoken);
+  const settings = { steps: 0, searchSteps: 60, questions: 10, learningRate: 0.02, phrases: 1000 };
+  const { steps } = await stepsOf({ ...FILES, data, out, ...settings, searchTarget: "passage" });
+  assert.is(steps[0]!.found, 1); // 1,000 phrases are of all passages
+  assert.ok(steps[59]!.loss < 0.3 * steps[0]!.loss, `${steps[0]!.loss} ${steps[59]!.loss}`);
+  const trained = await ReAtt.load(out);
+  await using opened = await trained.openIndex(FILES.index, { preset: "exact" });
+  const asked = QUESTIONS.map(({ question }) => question);
+  const found = await trained.phrases(asked, opened, { topK: 1 });
+  const right = found.filter(([best], i) => best!.id === QUESTIONS[i]!.passage_id);
+  assert.ok(right.length >= 9, `${right.length}`);
+  await trained.close();
+});
+
 test("a model in int8 trains with its own index, and keeps its integers", async () => {
   const model = at("int8");
   await convertModel(MODEL, { out: model, precision: "int8" });

@@ -35,7 +35,7 @@ const JOBS: Readonly<Record<string, readonly [args: string[], options?: object]>
   questions: [["--data", data]],
   "questions, with the options of train": [
     ["--data", data, "--dev", data],
-    { devQuestions: 1, inBatchNegatives: false, tau: 0.1, qaSteps: 1 },
+    { objective: "supervised", devQuestions: 1, inBatchNegatives: false, tau: 0.1, qaSteps: 1 },
   ],
   labels: [["--queries", queries, "--qrels", qrels]],
   mixture: [

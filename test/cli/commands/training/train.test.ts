@@ -65,7 +65,7 @@ const WRONG: Readonly<Record<string, [args: readonly string[], code: number, mes
   "an objective that there is not": [
     ["--objective", "rank"],
     2,
-    /--objective: expected distillation, supervised, marginal, qa, retrieval/,
+    /--objective: expected distillation, supervised, likelihood, marginal, qa, retrieval/,
   ],
 };
 
