@@ -7,6 +7,7 @@ import { InputError } from "../io/errors.ts";
 import { cardEntries } from "../options/records.ts";
 import { openCorpus } from "./examples/corpus.ts";
 import {
+  fittingQuestions,
   questionExamples,
   questionSource,
   readQuestionsAbout,
@@ -78,9 +79,9 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
     yield { type: "stage", name: `${options.model} has no weights: beginning with random ones` };
   const run = resolveRun(options, start, corpus);
   const leftOut: string[] = [];
-  const read = await readQuestionsAbout(corpus, options.data, options.signal, (what) =>
-    leftOut.push(what),
-  );
+  const tell = (what: string) => leftOut.push(what);
+  const all = await readQuestionsAbout(corpus, options.data, options.signal, tell);
+  const read = await fittingQuestions(options.model, all, tell);
   for (const what of leftOut) yield { type: "stage", name: `left out: ${what}` };
   const questions = questionExamples(read);
   const data = withCandidates(candidateSettings(run), corpus, questionSource, questions);

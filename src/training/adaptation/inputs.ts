@@ -8,7 +8,11 @@ import { type AnsweredCount, countAnswered } from "../examples/corpus-answers.ts
 import type { Example, Passages } from "../examples/example.ts";
 import { labelledExamples } from "../examples/sources/labels.ts";
 import { readable } from "../examples/sources/readable.ts";
-import { questionExamples, readQuestionsAbout } from "../examples/training-questions.ts";
+import {
+  fittingQuestions,
+  questionExamples,
+  readQuestionsAbout,
+} from "../examples/training-questions.ts";
 import { type AdaptOptions, trainingPassageTokens } from "../options/adapt-options.ts";
 import type { ChosenSources } from "./label-free.ts";
 
@@ -39,15 +43,18 @@ export const readPassages = (options: AdaptOptions, corpus: Corpus): Passages =>
 
 /** @throws {InputError} if a file cannot be read, or is about other queries or another corpus. */
 export async function readInputs(
-  options: AdaptOptions,
+  options: AdaptOptions & { readonly model: string },
   sources: ChosenSources,
   passages: Passages,
   corpus: Corpus,
 ): Promise<AdaptationInputs> {
-  const { data, dev, devQuestions = DEV_QUESTIONS, queries, qrels, signal } = options;
+  const { model, data, dev, devQuestions = DEV_QUESTIONS, queries, qrels, signal } = options;
   const leftOut: string[] = [];
-  const read = async (file: string): Promise<Example[]> =>
-    questionExamples(await readQuestionsAbout(corpus, file, signal, (what) => leftOut.push(what)));
+  const tell = (what: string) => leftOut.push(what);
+  const read = async (file: string): Promise<Example[]> => {
+    const all = await readQuestionsAbout(corpus, file, signal, tell);
+    return questionExamples(await fittingQuestions(model, all, tell));
+  };
   const questions = data === undefined ? [] : await read(data);
   const answered = data && (await answersOf(data, passages, questions));
   return {

@@ -1,9 +1,12 @@
 /** Training files: questions with answers, with relevant passages, or with both. */
 
+import { join } from "node:path";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
 import { readJsonRecords } from "../../io/json/json-records.ts";
 import { createIdTable } from "../../text/id-table.ts";
+import { fittingQuestion, MAX_QUESTION_TOKENS } from "../../text/tokens/prompts.ts";
+import { loadTokenizer } from "../../text/tokens/tokenizer.ts";
 import type { Example, Passages } from "./example.ts";
 import { parseQuestion, type QuestionFields, questionsOf, textKey } from "./question-records.ts";
 import { isTable, readQuestionRows } from "./question-table.ts";
@@ -63,6 +66,35 @@ export async function readTrainingFile(
     onLeftOut(`${counted(unanswerable, "question")} without an answer in ${file}`);
   return questions;
 }
+
+/**
+ * Cuts questions that a model cannot read whole.
+ *
+ * @param model its folder
+ * @param onLeftOut is called with how many were cut, in words
+ */
+export async function fittingQuestions(
+  model: string,
+  questions: readonly TrainingQuestion[],
+  onLeftOut: (what: string) => void = () => {},
+): Promise<TrainingQuestion[]> {
+  const tokenizer = await loadTokenizer(join(model, "spiece.model"));
+  const fitting = questions.map((one) =>
+    one.question.length <= SURELY_SHORT
+      ? one
+      : { ...one, question: fittingQuestion(tokenizer, one.question) },
+  );
+  const cut = questions.filter(({ question }, i) => question !== fitting[i]!.question);
+  if (cut.length > 0)
+    onLeftOut(
+      `the ends of ${counted(cut.length, "question")} of more than ${MAX_QUESTION_TOKENS} tokens, ` +
+        `such as question ${excerpt(cut[0]!.id)}`,
+    );
+  return fitting;
+}
+
+/** Characters of a question that surely has fewer tokens than the model reads. */
+const SURELY_SHORT = MAX_QUESTION_TOKENS / 4;
 
 const counted = (count: number, noun: string): string =>
   `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -82,7 +82,7 @@ export async function* runTraining(
   await createOutputDirectory(out);
   await createOutputDirectory(run.folder);
   const { measurements, signal } = run;
-  const set = await openMeasuredSet({ ...measurements, signal }, data, corpus);
+  const set = await openMeasuredSet({ ...measurements, model: run.model, signal }, data, corpus);
   const step = checkpoint?.step ?? 0;
   const models = checkpoint && set ? await readMeasured(run.folder, step) : [];
   const { trained, tau, optimizer } = run;

@@ -10,7 +10,7 @@ import type { Ranking } from "../../retrieval/scoring/top-k.ts";
 import type { Passage } from "../../text/passage.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { MonitorQuestion, MonitorSet, TrainingData } from "../examples/training-data.ts";
-import { readQuestionsAbout } from "../examples/training-questions.ts";
+import { fittingQuestions, readQuestionsAbout } from "../examples/training-questions.ts";
 import type { Baseline } from "../report/report.ts";
 import { DEPTH, measuresOf } from "./measurements.ts";
 
@@ -34,6 +34,8 @@ export interface MeasuredSet extends Omit<MonitorSet, "passages"> {
 }
 
 interface MeasuredSetOptions {
+  /** The folder of the model, whose tokenizer says what it can read. */
+  readonly model: string;
   /** A file of questions, and how many of them. */
   readonly dev: string | undefined;
   readonly devQuestions: number;
@@ -48,12 +50,13 @@ interface MeasuredSetOptions {
  * @throws {InputError} if the dev file cannot be read, or is about another corpus
  */
 export async function openMeasuredSet(
-  { dev, devQuestions, every, signal }: MeasuredSetOptions,
+  { model, dev, devQuestions, every, signal }: MeasuredSetOptions,
   { monitorSet }: TrainingData,
   corpus: Corpus,
 ): Promise<MeasuredSet | undefined> {
   if (dev === undefined) return monitorSet && openMonitorSet(monitorSet, corpus, signal);
-  const read = (await readQuestionsAbout(corpus, dev, signal)).slice(0, devQuestions);
+  const asked = (await readQuestionsAbout(corpus, dev, signal)).slice(0, devQuestions);
+  const read = await fittingQuestions(model, asked);
   const questions = read.map(({ question, answers, passageId }) => ({
     question,
     answers,

@@ -6,7 +6,10 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { readDocuments } from "../../../src/documents/index.ts";
 import { readQuestions } from "../../../src/text/read-passages.ts";
+import { MAX_QUESTION_TOKENS, retrievalQuestionIds } from "../../../src/text/tokens/prompts.ts";
+import { loadTokenizer } from "../../../src/text/tokens/tokenizer.ts";
 import {
+  fittingQuestions,
   readQuestionsAbout,
   readTrainingFile,
   type TrainingQuestion,
@@ -412,6 +415,20 @@ test("what is left out is counted and named, once", async () => {
     `2 questions without an answer in ${file}`,
     "1 of 3 given texts that the corpus does not have",
   ]);
+});
+
+test("a question that is too long is cut, and counted", async () => {
+  const long = `What hunts ${"in the dark ".repeat(300)}?`;
+  await write(lines({ question: "Who?", answers: "owl" }, { question: long, answers: "owl" }));
+  const told: string[] = [];
+  const model = "models/reatt-mini";
+  const all = await readTrainingFile(file);
+  const [short, cut] = await fittingQuestions(model, all, (what) => told.push(what));
+  assert.equal(short, all[0]);
+  assert.ok(long.startsWith(cut!.question) && cut!.question.length < long.length);
+  const tokenizer = await loadTokenizer(`${model}/spiece.model`);
+  assert.ok(retrievalQuestionIds(tokenizer, cut!.question).length <= MAX_QUESTION_TOKENS);
+  assert.equal(told, ["the ends of 1 question of more than 512 tokens, such as question 2"]);
 });
 
 test.run();
