@@ -428,7 +428,7 @@ test("a question that is too long is cut, and counted", async () => {
   assert.ok(long.startsWith(cut!.question) && cut!.question.length < long.length);
   const tokenizer = await loadTokenizer(`${model}/spiece.model`);
   assert.ok(retrievalQuestionIds(tokenizer, cut!.question).length <= MAX_QUESTION_TOKENS);
-  assert.equal(told, ["the ends of 1 question of more than 512 tokens, such as question 2"]);
+  assert.equal(told, ["the ends of 1 question of more than 512 tokens, such as question '2'"]);
 });
 
 test.run();
