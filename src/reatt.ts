@@ -822,7 +822,8 @@ export class ReAtt implements AsyncDisposable {
   #searchable(given: Indexes): TokenIndex {
     const index = oneIndex(given);
     checkOpenIndex(index, ["searchBatch", "snapshot"]);
-    for (const { directory, header } of index.indexes)
+    const members = index.indexes.length > 1 ? index.indexes : [index];
+    for (const { directory, header } of members)
       checkModel(directory, header, this.#model.searching);
     return index;
   }

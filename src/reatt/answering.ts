@@ -35,8 +35,7 @@ export async function* answers(
   index: TokenIndex,
   options: Resolved<typeof ANSWER>,
 ): AsyncGenerator<Reply<Hit>, void> {
-  await noticeChanges(index, options);
-  const { linkOf } = index;
+  const linkOf: TokenIndex["linkOf"] = (passage) => index.linkOf(passage);
   const { maxPassageTokens } = index.header;
   const { readTopK = model.config.readTopK ?? PASSAGES_READ } = options;
   const { topK = Math.max(PASSAGES_RETURNED, readTopK) } = options;
@@ -52,8 +51,12 @@ export async function* answers(
     score: retrievalScore(own.rankingScore),
     states: own.states,
   });
-  const passagesOf = async (batch: readonly TokenizedQuestion[]) =>
-    (await find(model, batch, index, request)).map(({ question, passages: found }): Found<Hit> => {
+  let noticed: Promise<void> | undefined; // a batch that runs keeps the model open
+  const passagesOf = async (batch: readonly TokenizedQuestion[]) => {
+    noticed ??= noticeChanges(index, options);
+    await noticed;
+    const all = await find(model, batch, index, request);
+    return all.map(({ question, passages: found }): Found<Hit> => {
       const toRead = found.slice(0, readTopK);
       const next = found[readTopK];
       return {
@@ -66,6 +69,7 @@ export async function* answers(
         },
       };
     });
+  };
   const reading = { ...options, maxPassageTokens, linkOf, abstains: true };
   let position = 0;
   for await (const reply of replies(model, questions, passagesOf, reading)) {

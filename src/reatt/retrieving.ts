@@ -127,14 +127,18 @@ export async function* retrievals(
   index: TokenIndex,
   request: Omit<RankRequest, "scoreOf"> & { readonly explain: boolean },
 ): AsyncGenerator<Retrieval, void> {
-  await noticeChanges(index, request);
-  const hitOf = hitsBy({ ...request, linkOf: index.linkOf });
+  const hitOf = hitsBy({ ...request, linkOf: (passage) => index.linkOf(passage) });
+  let noticed: Promise<void> | undefined; // a batch that runs keeps the model open
   const search = { ...request, similarities: request.explain ? request.topK : 0 };
   for (let first = 0; first < texts.length; first += QUESTIONS_PER_BATCH) {
     const batch = texts.slice(first, first + QUESTIONS_PER_BATCH);
     const tokenized = batch.map((text) => tokenizeOrError(model, text));
     const questions = tokenized.flatMap(({ question }) => question ?? []);
-    const found = await model.lifetime.use(() => find(model, questions, index, search));
+    const found = await model.lifetime.use(async () => {
+      noticed ??= noticeChanges(index, request);
+      await noticed;
+      return find(model, questions, index, search);
+    });
     const next = found.values();
     for (const { error } of tokenized)
       yield error ? { passages: [], error } : { passages: next.next().value!.passages.map(hitOf) };
