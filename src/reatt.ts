@@ -710,8 +710,8 @@ export class ReAtt implements AsyncDisposable {
   /**
    * Answers a question from an index: `retrieve`, then `read` for the best passages. `topK`
    * passages are returned, the first `readTopK` are read. For many questions, the replies come one
-   * after the other, in the order of the questions. A list of indexes is searched as one. If the model stores weights of hybrid search,
-   * passages are ranked with BM25, unless `hybrid` is false.
+   * after the other, in the order of the questions. A list of indexes is searched as one. If the
+   * model stores weights of hybrid search, passages are ranked with BM25, unless `hybrid` is false.
    *
    * @throws {InputError} as `retrieve` does.
    *
