@@ -12,7 +12,8 @@ export const VALUES_PER_BATCH = 2 ** 21;
 /** Converts the bits of fp16 values to float32, exactly. `to` has the length of `from`. */
 export function widenFloat16(from: Uint16Array, to: Float32Array): void {
   const bits = bitsOf(to);
-  for (let i = 0; i < from.length; i++) bits[i] = FLOAT16_TO_FLOAT32[from[i]!]!;
+  table ??= Uint32Array.from({ length: 65_536 }, (_, half) => widen(half));
+  for (let i = 0; i < from.length; i++) bits[i] = table[from[i]!]!;
 }
 
 /** Converts the bits of bf16 values to float32, exactly. `to` has the length of `from`. */
@@ -27,9 +28,8 @@ export function narrowFloat16(from: Float32Array, to: Uint16Array): void {
   for (let i = 0; i < bits.length; i++) to[i] = roundToFloat16(bits[i]!);
 }
 
-const FLOAT16_TO_FLOAT32: Uint32Array = Uint32Array.from({ length: 65_536 }, (_, half) =>
-  widen(half),
-);
+/** The float32 bits of all fp16 values. Made when it is needed: most programs read no fp16. */
+let table: Uint32Array | undefined;
 
 function bitsOf(values: Float32Array): Uint32Array {
   return new Uint32Array(values.buffer, values.byteOffset, values.length);

@@ -9,9 +9,10 @@
  */
 
 import { createHash } from "node:crypto";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { openFile } from "../io/open-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { version } from "../io/version.ts";
 import type { ModelConfig } from "./config.ts";
@@ -76,7 +77,8 @@ async function keep(key: string, computed: string): Promise<void> {
     const path = listFile();
     const temporary = `${path}.${process.pid}`;
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await writeFile(temporary, JSON.stringify(Object.fromEntries(kept)), { mode: 0o600 });
+    await using file = await openFile(temporary, "w", 0o600);
+    await file.writeFile(JSON.stringify(Object.fromEntries(kept)));
     await rename(temporary, path).catch(() => rm(temporary, { force: true }));
   } catch {
     // A cache that nobody may write keeps nothing

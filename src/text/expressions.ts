@@ -82,12 +82,14 @@ const YEARS = /^[12]\d{3}-[12]\d{3}$/;
 /** Scripts that do not divide words by spaces. */
 const UNDIVIDED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+/gu;
-/** The dictionaries for these scripts do not depend on the language. */
-const segmenter = new Intl.Segmenter("en", { granularity: "word" });
+/** The dictionaries for these scripts do not depend on the language. Loaded by the first text. */
+let segmenter: Intl.Segmenter | undefined;
 
 /** The words of a text in a script without spaces between them. */
-export const segments = (text: string): Iterable<{ segment: string; index: number }> =>
-  segmenter.segment(text);
+export function segments(text: string): Iterable<{ segment: string; index: number }> {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "word" });
+  return segmenter.segment(text);
+}
 
 /**
  * Tells at which positions of a text a quotation can begin or end: not inside an expression.
