@@ -138,12 +138,12 @@ function questionsOf({ title, text }: Passage): { question: string; rank: number
 
 /** "What is the price of the shaft?", of the first table with such a column. */
 function tableQuestion(text: string): string | undefined {
-  const lines = text.split("\n");
-  const rule = lines.findIndex((line) => /^\s*\|?(?:\s*:?-+:?\s*\|)+/.test(line));
+  const lines = text.split("\n").map((line) => line.trim());
+  const rule = lines.findIndex((line) => /^\|?(?: *:?-+:? *\|)+/.test(line));
   if (rule < 1 || rule + 1 >= lines.length) return undefined;
   const cells = (line: string) =>
     line
-      .replace(/^\s*\||\|\s*$/g, "")
+      .replace(/^\||\|$/g, "")
       .split("|")
       .map((cell) => cell.trim());
   const [head, row] = [cells(lines[rule - 1]!), cells(lines[rule + 1]!)];
