@@ -139,7 +139,7 @@ test("train and adapt have the same options, except those of their data", () => 
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), []);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
     ...["average", "dryRun", "encoding", "ignore", "include", "index", "keepCheckpoint"],
-    ...["minutes", "monitorSteps", "overlapWords", "passageWords", "qrels", "queries"],
+    ...["minutes", "overlapWords", "passageWords", "qrels", "queries"],
     ...["sources", "splitRecords", "tableHeader", "weights"],
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])
