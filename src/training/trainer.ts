@@ -2,6 +2,8 @@
 
 import { join } from "node:path";
 import { z } from "zod";
+import { InputError } from "../io/errors.ts";
+import { excerpt } from "../io/excerpt.ts";
 import { checkPositions } from "../model/config.ts";
 import { readConfig } from "../model/config-file.ts";
 import { choice, type Given, integer, number } from "../options/option.ts";
@@ -11,14 +13,20 @@ import type { StepLosses } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import { checkBatch, folderOf, type TrainingBatch, tokenExamples } from "./engine/text-batch.ts";
 import { readsAsTrained } from "./objectives/forward.ts";
+import { OBJECTIVES, type ObjectiveName, objectivesOf } from "./objectives/index.ts";
 import { checkObjectives, needsOf, type Objective } from "./objectives/objective.ts";
 import { PARTS, trainedParameters } from "./options/trained.ts";
 import { saveModel, startingParameters } from "./run/parameters.ts";
 
+type ObjectiveChoice = Objective | ObjectiveName;
+
 const OPTIONS = {
-  /** What a step minimises: the weighted sum of the terms of one or several objectives. */
-  objective: z.custom<Objective | readonly Objective[]>(
-    (given) => typeof given === "object" && given !== null,
+  /**
+   * What a step minimises: the weighted sum of the terms of one or several objectives. A name is
+   * that of an option of `train`, with its default weights.
+   */
+  objective: z.custom<ObjectiveChoice | readonly ObjectiveChoice[]>(
+    (given) => typeof given === "string" || (typeof given === "object" && given !== null),
     "an objective, or a list of them",
   ),
   /** The part of the model that is trained. Default: all that the objective uses. */
@@ -86,10 +94,22 @@ export interface Trainer extends AsyncDisposable {
   save(folder: string): Promise<void>;
 }
 
+/** @throws {InputError} for a name that no objective has */
+function objectivesOfChoice(choice: ObjectiveChoice): readonly Objective[] {
+  if (typeof choice !== "string") return [choice];
+  if (OBJECTIVES.includes(choice)) return objectivesOf(choice);
+  throw new InputError({
+    where: "objective",
+    expected: OBJECTIVES.join(", "),
+    got: excerpt(choice),
+    remedy: "give one of these names, or an objective",
+  });
+}
+
 /**
  * Opens a model for steps on an objective: one of the papers' (`distillation`, `labels`, `reading`,
- * `marginal`, `givenScores`, …), several of them together, or one of your own
- * (`defineObjective`).
+ * `likelihood`, `marginal`, `givenScores`, …), several of them together, one of your own
+ * (`defineObjective`), or what `train` minimises under a name (`"supervised"`).
  *
  * @param model - a model folder, or an object loaded from one, such as a `ReAtt`.
  * @throws {InputError} if the folder has no complete model, an option is out of range, two
@@ -118,7 +138,7 @@ export async function openTrainer(
   const options = resolveOptions(OPTIONS, given);
   const { objective, train: part, layers, tau, weightDecay, clipNorm, seed, engine } = options;
   const { learningRate: rate, maxPassageTokens } = options;
-  const objectives = [objective].flat();
+  const objectives = [objective].flat().flatMap(objectivesOfChoice);
   checkObjectives(objectives);
   const folder = folderOf(model);
   const config = await readConfig(folder);

@@ -70,6 +70,13 @@ test("an objective of one's own is added to those of the paper", async () => {
   assert.ok(alone.at(-1)!.negentropy! > alone[0]!.negentropy! + 0.01);
 });
 
+test("a name stands for what train minimises under it", async () => {
+  const [first] = await train({ objective: "supervised" }, 1);
+  assert.equal(Object.keys(first!).sort(), ["labels", "nll"]);
+  const [both] = await train({ objective: ["likelihood", entropy(-1)] }, 1);
+  assert.equal(Object.keys(both!).sort(), ["labels", "likelihood", "negentropy"]);
+});
+
 test("the saved model is the trained one", async () => {
   const out = join(folder.path, "saved");
   const all = await train({ objective: labels() }, 10, out);
@@ -83,6 +90,10 @@ test("the saved model is the trained one", async () => {
 test("what cannot be trained is refused in a line", async () => {
   const open = (options: object) => openTrainer(model, options as TrainerOptions);
   await rejects(open({}), /^objective: expected an objective, or a list of them, got nothing/);
+  await rejects(
+    open({ objective: "rank" }),
+    /^objective: expected distillation, supervised, .* got 'rank'; give one of these/,
+  );
   await rejects(open({ objective: [] }), /^objective: expected one or more, got none; /);
   const twice = [labels(), labels()];
   await rejects(

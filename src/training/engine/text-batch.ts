@@ -106,5 +106,6 @@ export const tokenExamples = (
     answer: answers[i] === "" ? [] : [...tokenizer.encode(answers[i]!), tokenizer.eosId],
     passages: passages[i]!.map((passage) => passageIds(tokenizer, passage, maxPassageTokens)),
     positives: positives?.[i],
+    isLabelled: (positives?.[i]?.length ?? 0) > 0,
     scores: scores?.[i],
   }));
