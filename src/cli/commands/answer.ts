@@ -39,6 +39,7 @@ const { reader, ...READING } = { ...READ_TOP_K, ...ANSWER_OPTIONS, ...UNANSWERED
 
 const OPTIONS = {
   ...searchOptions(ANSWER.topK),
+  distinct: ANSWER.distinct,
   reader: option(choice(...READERS, "none").default("fusion"), {
     help:
       `${infoOf(reader).help}; none: answer with the best phrase of each passage (with ` +

@@ -48,10 +48,10 @@ export function formatReply(
     ].join("\n"),
   );
   const passages = reply.passages.map(
-    ({ text, score, attention, span, ...passage }, index) =>
+    ({ text, score, attention, span, duplicates, ...passage }, index) =>
       `${rank(index)} ${heading(passage)}: score ${score.toFixed(3)}` +
       `${attention > 0 ? `, ${share} ${percent(attention)}` : ""}\n` +
-      `      ${snippet(text, span, bold)}`,
+      `      ${snippet(text, span, bold)}${alsoIn(duplicates)}`,
   );
   const times = Object.entries(reply.times).map(
     ([stage, milliseconds]) => `${stage} ${milliseconds.toFixed(0)} ms`,

@@ -105,4 +105,14 @@ test("a snippet of a table shows its rows without the line of hyphens", () => {
   assert.is(snippet("Use a --- b | c --- d", undefined, false), "Use a --- b | c --- d");
 });
 
+test("the documents of near-duplicates stand below a hit", () => {
+  const duplicates = [
+    { id: "b#1", title: "B", document: "b.md" },
+    { id: "b#2", title: "B", document: "b.md" },
+    { id: "c", title: "" },
+  ];
+  const shown = formatHits("?", [{ id: "a", title: "", text: "A.", score: 1, duplicates }]);
+  assert.match(shown, /A\.\n {6}also in b\.md, c\n/);
+});
+
 test.run();

@@ -35,6 +35,7 @@ const { reader, minimumConfidence, ...READING } = { ...READ_TOP_K, ...ANSWER_OPT
 
 const OPTIONS = {
   ...SEARCH,
+  distinct: ANSWER.distinct,
   data: option(text(), {
     help:
       'questions that the model was not trained on: {"id","question","answers"}; "answers": [] ' +
