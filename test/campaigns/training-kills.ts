@@ -12,7 +12,7 @@
 
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { createRandom } from "../../src/math/random.ts";
 import { adapt } from "../../src/training/adapt.ts";
 import type { AdaptOptions } from "../../src/training/options/adapt-options.ts";
@@ -195,10 +195,21 @@ async function comparedFiles(out: string): Promise<Map<string, unknown>> {
     if (TIMED.test(name)) continue;
     if (name.endsWith("checkpoint.json"))
       files.set(name, { ...JSON.parse(readFileSync(path, "utf8")), seconds: 0, checksum: 0 });
+    else if (name === "training.json") files.set(name, withWholePaths(path, out));
     else if (name === "metrics.jsonl") files.set(name, (await readMetrics(path)).map(withoutTimes));
     else files.set(name, createHash("sha256").update(readFileSync(path)).digest("hex"));
   }
   return files;
+}
+
+/** A run says where its files are as seen from its folder. */
+function withWholePaths(path: string, out: string): object {
+  const { options, ...record } = JSON.parse(readFileSync(path, "utf8"));
+  const paths = ["model", "corpus", "data", "dev"].map((name) => [
+    name,
+    resolve(out, options[name]),
+  ]);
+  return { ...record, options: { ...options, ...Object.fromEntries(paths) } };
 }
 
 function withoutTimes(record: object): object {

@@ -1,9 +1,9 @@
 /** Gives commands the index and the model of a collection. */
 
 import { existsSync } from "node:fs";
-import type { OptionTable } from "../../options/option.ts";
+import { defaultOf, type OptionTable } from "../../options/option.ts";
 import { manifestPath } from "../../retrieval/index/format/manifest.ts";
-import { INDEX, INDEXES, type IndexPlace, STORE } from "../shared/file-options.ts";
+import { INDEX, INDEXES, type IndexPlace, MODEL, STORE } from "../shared/file-options.ts";
 import { UsageError } from "../shared/usage-error.ts";
 import { type Collection, type Config, findConfig, NAME, printable } from "./collections.ts";
 
@@ -86,15 +86,15 @@ function valuesOf(
   given: ReadonlyMap<string, unknown>,
 ): Readonly<Record<string, unknown>> {
   const [first, ...others] = collections as [Collection, ...Collection[]];
-  const [model, ...different] = new Set(collections.flatMap((one) => one.model ?? []));
-  if (different.length > 0 && !given.has("model"))
+  const modelOf = ({ model = defaultOf(MODEL) as string }: Collection): string => model;
+  const other = others.find((one) => modelOf(one) !== modelOf(first));
+  if (other && !given.has("model"))
     throw new UsageError(
-      `the collections have different models: ${model}, ${different[0]}; give --index with names ` +
-        "of those of one model",
+      `the collections have different models: ${first.name} ${modelOf(first)}, ` +
+        `${other.name} ${modelOf(other)}; give --index with names of those of one model`,
     );
-  const isOfAll = collections.every((one) => one.model !== undefined);
   const shared = {
-    ...(isOfAll && { model }), // or that of the indexes
+    ...(first.model !== undefined && { model: first.model }), // or that of the indexes
     title: collections.map(titleOf).join(", "),
   };
   if (others.length === 0) {
