@@ -137,6 +137,7 @@ export interface ContextToolOptions extends ContextOptions, Described {}
 
 /** What a language model gives a tool. */
 export interface QuestionInput {
+  /** A question, or key words. */
   readonly question: string;
   /** A condition on metadata, if the tool has filters: `year >= 2020`. */
   readonly where?: string | undefined;
