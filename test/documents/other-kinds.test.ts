@@ -583,4 +583,24 @@ test("text with columns here and there is no table of records", async () => {
   }
 });
 
+for (const [name, file, source, expected] of [
+  [
+    "an answer below a heading that is a button",
+    "a.html",
+    '<title>T</title><main><h2><button aria-expanded="false">Pay?</button></h2><div hidden>By card.</div></main>',
+    "By card.",
+  ],
+  [
+    "options of a command",
+    "a.rst",
+    "-a, --all  All files.\n--long=X   Long one\n           goes on.\n-b <n>\n    Below.\n\nEnd.\n\n-- Orla\n",
+    "-a, --all: All files.\n--long=X: Long one goes on.\n-b <n>: Below.\n\nEnd.\n\n-- Orla",
+  ],
+  ["the name of a block of Obsidian", "a.md", "Text. ^block-id\n\nx ^2 is.\n", "Text.\n\nx ^2 is."],
+] as const)
+  test(name, async () => {
+    const { passages } = await readOne(file, source);
+    assert.is(passages.map(({ text }) => text).join("\n\n"), expected);
+  });
+
 test.run();

@@ -31,6 +31,9 @@ const ITEM = /^(\s{0,100})([-*+•]|\(?(?:\d{1,5}|#|[A-Za-z]|[ivxlcIVXLC]{1,7})[
 const DIRECTIVE = /^\.\. (?:\|([^|]{1,100})\| )?([\w:.+-]{1,60})::(?:\s(.*))?$/;
 const NOTE = /^\.\. \[([\w#*.-]{1,50})\](?:\s+|$)/;
 const FIELD = /^:([^:\s][^:]{0,100}):(?:\s(.*))?$/;
+/** `-a, --all=X  What it does`, also with the text on the lines below. */
+const OPTION =
+  /^((?:-\w|--[\w-]{1,40}|\/\w)(?:[ =](?:<[^<>]{1,40}>|[\w-]{1,40}))?(?:, (?:-\w|--[\w-]{1,40}|\/\w)(?:[ =](?:<[^<>]{1,40}>|[\w-]{1,40}))?){0,5})(?: {2,}(\S.*))?$/;
 const CODE =
   /^(?:code|code-block|sourcecode|parsed-literal|literalinclude|prompt|doctest|testcode)$/;
 const LEFT_OUT =
@@ -121,6 +124,7 @@ class RstParser {
     }
     if (ITEM.test(line) && !isInitial(line, next)) return this.#list(given, at, level, nodes);
     if (FIELD.test(line)) return this.#fields(given, at, nodes);
+    if (isOption(line, next)) return this.#options(given, at, level, nodes);
     if (line.startsWith("| ")) return this.#lineBlock(lines, at, first, nodes);
     if (RULE.test(line) && next === "") return at + 1;
     const isTerm = next.startsWith(" ") && !line.endsWith("::");
@@ -210,6 +214,23 @@ class RstParser {
       items.push(element("dt", this.#inline(match[1]!, first + at), {}, first + at));
       items.push(element("dd", this.#inline(value, first + at), {}, first + at));
       at = end;
+    }
+    nodes.push(element("dl", items));
+    return at;
+  }
+
+  /** Options of a command, each with what it does. */
+  #options({ lines, first }: Lines, start: number, level: number, nodes: Node[]): number {
+    const items: Node[] = [];
+    let at = start;
+    while (isOption(lines[at] ?? "", lines[at + 1] ?? "")) {
+      const [, name = "", shown = ""] = OPTION.exec(lines[at]!)!;
+      const end = blockEnd(lines, at + 1, 1);
+      const rest = dedented(lines, at + 1, end, first);
+      const body = { lines: [shown, ...rest.lines], first: first + at };
+      items.push(element("dt", [text(name, first + at)], {}, first + at));
+      items.push(element("dd", this.#blocks(body, level + 1), {}, first + at));
+      at = skipBlank(lines, end);
     }
     nodes.push(element("dl", items));
     return at;
@@ -391,6 +412,12 @@ const labelOf = (name: string): string =>
 /** `A. Finn wrote` on the first of several lines begins no list: they are not indented. */
 const isInitial = (line: string, next: string): boolean =>
   /^\(?[\dA-Za-z]/.test(line) && /^\S/.test(next) && !ITEM.test(next);
+
+/** An option with what it does beside it, or below it. */
+const isOption = (line: string, next: string): boolean => {
+  const [, name, shown] = OPTION.exec(line) ?? [];
+  return name !== undefined && (shown !== undefined || /^ +\S/.test(next));
+};
 
 /** The text of a directive `unicode`: `U+03B2`, `0x3b2`, `&#x3b2;` and words, before a comment. */
 function characters(given: string): string {

@@ -128,6 +128,7 @@ export class HtmlBlocks {
   #children(element: Element): void {
     this.#budget.spend("steps", element.children.length);
     let question: Element | undefined; // the button before
+    let isHeading = false; // whether a button in the heading before shows what follows
     for (const child of element.children) {
       if (isText(child)) {
         this.#text(child.text, child.line);
@@ -137,7 +138,9 @@ export class HtmlBlocks {
         this.#panels.set(child, "");
         this.#lead({ ...question, name: "span" }, "term");
       }
+      if (isHeading && child.name === "div") this.#panels.set(child, ""); // of an accordion
       question = isDisclosure(child) ? child : undefined;
+      isHeading = HEADING.test(child.name) && [...find(child, "button")].some(isDisclosure);
       this.#element(child);
     }
   }

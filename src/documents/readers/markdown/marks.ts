@@ -17,6 +17,17 @@ export function marks(md: MarkdownIt): void {
   md.inline.ruler.before("escape", "comment", comment);
   md.inline.ruler.before("escape", "short_code", shortCode);
   md.inline.ruler.before("escape", "formula", formula);
+  md.inline.ruler.before("escape", "block_id", blockId);
+}
+
+/** ` ^id` at the end of a paragraph, which links of Obsidian name. */
+function blockId(state: StateInline, isSilent: boolean): boolean {
+  const { src, pos, posMax } = state;
+  if (src[pos] !== "^" || !/^$|\s$/.test(src.slice(Math.max(0, pos - 1), pos))) return false;
+  if (posMax - pos > 60 || !/^\^[\w-]+\s*$/.test(src.slice(pos, posMax))) return false;
+  if (!isSilent) state.push("html_inline", "", 0).content = "";
+  state.pos = posMax;
+  return true;
 }
 
 /** `%%` and `%%`, or `{/*` and `*\/}`, around lines. */
