@@ -115,13 +115,15 @@ test("documents, filters, hybrid search, answers, explanations and additions wor
   assert.equal(await pooled.retrieve(question, grown), hits);
 });
 
-test("a forecast counts one key for each window, as the index has", async () => {
-  const options = { directory: at("forecast"), maxPassageTokens: 64 };
-  const forecast = await pooled.forecast(passages.slice(-1), options);
-  assert.is.not(forecast.tokens, 1);
-  assert.is(forecast.cut.passages, 0);
-  await using index = await pooled.index(passages.slice(-1), options);
-  assert.is(index.tokenCount, forecast.tokens);
+test("a forecast counts one key for each passage or window, and the text that is cut", async () => {
+  const directory = at("forecast");
+  const forecast = await pooled.forecast(passages.slice(-1), { directory, maxPassageTokens: 64 });
+  assert.equal([forecast.tokens, forecast.cut.passages], [1, 1]);
+  const long = { ...passages[0]!, text: passages[9]!.text.repeat(3) };
+  const inWindows = await pooled.forecast([long], { directory });
+  assert.equal([inWindows.tokens > 1, inWindows.cut.passages], [true, 0]);
+  await using index = await pooled.index([long], { directory });
+  assert.is(index.tokenCount, inWindows.tokens);
 });
 
 test("the commands benchmark and index info take a pooled model", async () => {

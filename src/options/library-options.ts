@@ -114,9 +114,12 @@ export const INDEX_OPTIONS = {
    * address. A metadata field `url` has its own. Default: no links but those of such fields.
    */
   linkBase: LINK_BASE,
-  /** Longer passages are encoded in windows of whole sentences. Default 512. */
+  /**
+   * Default 512, as many as a model reads at once: longer passages are encoded in windows of whole
+   * sentences. A lower limit cuts them, as the release does.
+   */
   maxPassageTokens: option(integer(2).default(512), {
-    help: "longer passages are encoded in windows",
+    help: "longer passages have windows; a limit below 512 cuts them",
   }),
 };
 

@@ -103,7 +103,9 @@ test("a long record is indexed in windows; only a long title is cut, and reporte
   assert.ok(tokens >= count(text) + count("Short."), `${tokens} keys`);
   await write([{ id: "x", title: text, text }]);
   const { stderr } = await runCaptured([...build, "--replace"]);
-  const [, lost] = /warning: 1 passage is longer than 512 tokens; (\d+) tokens/.exec(stderr)!;
+  const [, lost] = /warning: 1 passage is longer than 512 tokens; (\d+) tokens are cut/.exec(
+    stderr,
+  )!;
   assert.equal((await info()).cut, { passages: 1, tokens: Number(lost) });
 });
 

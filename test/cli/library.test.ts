@@ -85,6 +85,10 @@ const nothing: unknown = new Proxy(() => nothing, {
 
 /** What a function returns where a command needs more of it than nothing. */
 const RETURNED: Readonly<Record<string, unknown>> = {
+  forecast: {
+    ...{ passages: 1, tokens: 1, cut: { passages: 0, tokens: 0 }, bits: 32 },
+    ...{ bytes: 1, peakBytes: 1, memoryBytes: 1, seconds: 1 },
+  },
   spoolPassages: { file: at("passages.jsonl"), [Symbol.asyncDispose]: async () => {} },
   openIndex: new Proxy(index, {
     get: (target, name) => {

@@ -66,6 +66,7 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
     "I/N|auto|auto/N": ["2/8", { index: 1, count: 8 }],
     "1|2|4|8": ["4", 4],
     "1|2|4|8|32": ["4", 4],
+    "DIR|NAME,...": ["some-text", [{ directory: "some-text" }]],
     CONDITION: ["year >= 2020", { year: { gte: 2020 } }],
     "K,K,...": ["10,3,10", [3, 10]],
     "NAME,NAME": ["crops,titles", ["crops", "titles"]],
@@ -137,8 +138,8 @@ for (const entry of COMMANDS) {
         await fails(new RegExp(`${own} .* is missing`), name, own, own);
       });
 
-    // A condition has messages of its own (test/retrieval/where).
-    const isChecked = infoOf(schema).placeholder !== "CONDITION";
+    // A condition has messages of its own (test/retrieval/where), and any text is a folder.
+    const isChecked = !["CONDITION", "DIR|NAME,..."].includes(infoOf(schema).placeholder ?? "");
     if (!isText(valueSchema(schema)) && takesValue(schema) && isChecked)
       test(`${entry.name} ${own} rejects other values`, async () => {
         await fails(new RegExp(`${own}: expected .*, got "#"`), name, own, "#");

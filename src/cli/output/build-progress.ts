@@ -55,6 +55,6 @@ export function describeCut(cut: CutText | undefined, maxPassageTokens: number):
   const subject = passages === 1 ? "1 passage is" : `${passages} passages are`;
   return (
     `warning: ${subject} longer than ${maxPassageTokens} tokens; ${tokens} tokens ` +
-    "of long titles are cut and cannot be found\n"
+    "are cut and cannot be found\n"
   );
 }

@@ -9,7 +9,7 @@
 import type { PassageInput } from "../passage.ts";
 import { sentences } from "../sentences.ts";
 import type { Span } from "../span.ts";
-import { passageIds, passagePrompt } from "./prompts.ts";
+import { passageIds, passagePrompt, tokensOver } from "./prompts.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** A part of a passage with the title of the passage. */
@@ -59,33 +59,37 @@ export interface TokenizedWindow {
   readonly ids: readonly number[];
 }
 
-/** The windows of a passage with their token ids, each with its prompt and `</s>`. */
+/** Tokens that a model reads at once, and that a passage of an index has at most by default. */
+const READ_AT_ONCE = 512;
+
+/**
+ * The windows of a passage with their token ids, each with its prompt and `</s>`. A limit below what
+ * a model reads at once cuts, as in the authors' release.
+ */
 export function tokenizedWindows(
   tokenizer: Tokenizer,
   { title = "", text }: Pick<PassageInput, "title" | "text">,
   maxTokens: number,
 ): TokenizedWindow[] {
-  const ids = tokenizer.encode(passagePrompt({ title, text }), maxTokens);
-  if (ids.length < maxTokens)
-    return [{ window: { title, text, start: 0 }, ids: [...ids, tokenizer.eosId] }];
+  const ids = passageIds(tokenizer, { title, text }, maxTokens);
+  if (ids.length < maxTokens || maxTokens < READ_AT_ONCE)
+    return [{ window: { title, text, start: 0 }, ids }];
   return windowsOf(tokenizer, { title, text }, maxTokens).map((window) => ({
     window,
     ids: passageIds(tokenizer, window, maxTokens),
   }));
 }
 
-/** The number of a passage's tokens that stand in no window: of a long title, or of one window. */
+/** The number of a passage's tokens that stand in none of its windows. */
 export function tokensOutside(
   tokenizer: Tokenizer,
   { title = "", text }: Pick<PassageInput, "title" | "text">,
   maxTokens: number,
 ): number {
+  if (maxTokens < READ_AT_ONCE) return tokensOver(tokenizer, { title, text }, maxTokens);
   const windows = windowsOf(tokenizer, { title, text }, maxTokens);
   const lost = tokenizer.encode(title.slice(windows[0]!.title.length)).length;
-  const over = windows.map(
-    (window) => tokenizer.encode(passagePrompt(window)).length + 1 - maxTokens,
-  );
-  return over.reduce((sum, tokens) => sum + Math.max(0, tokens), lost);
+  return windows.reduce((sum, window) => sum + tokensOver(tokenizer, window, maxTokens), lost);
 }
 
 /** The words of a title for which there is room. */

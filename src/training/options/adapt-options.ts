@@ -152,6 +152,7 @@ const ADAPT_SETTINGS = {
    * Default `iterations`.
    */
   refresh: withoutFlag(RUN_SETTINGS.refresh),
+  patience: withoutFlag(RUN_SETTINGS.patience),
   /**
    * What to train on: names, or sources of your own (`defineSource`). `data` and `qrels` add
    * `questions` and `labels`; `auto` adds the label-free sources that suit the corpus. Default:

@@ -121,4 +121,4 @@ const describe = ({ passages, tokens, cut, bytes, peakBytes, ...build }: BuildFo
   `with ${formatBytes(build.memoryBytes)} of memory in ${duration(build.seconds)}\n` +
   (cut.passages === 0
     ? ""
-    : `about ${cut.tokens} tokens of about ${cut.passages} long titles will be cut\n`);
+    : `about ${cut.tokens} tokens of about ${cut.passages} passages will be cut\n`);
