@@ -294,7 +294,7 @@ async function save(state: RunState): Promise<TrainingEvent> {
 async function* finalise(state: RunState): AsyncGenerator<TrainingEvent, TrainingResult> {
   const { run, engine, given, set, step, models, log } = state;
   const failure = failureOf(state);
-  const complete = !failure && step === lastStep(state) && isLastMeasured(state);
+  const complete = !failure && step === lastStep(state);
   if (complete && !set) {
     const parameters = keptParameters(await engine.parameters(), given);
     await saveModel(run.out, run.config, parameters, run);
@@ -334,10 +334,6 @@ async function* finalise(state: RunState): AsyncGenerator<TrainingEvent, Trainin
     written,
   };
 }
-
-/** A run that is stopped in its last step measures dev questions when it is resumed. */
-const isLastMeasured = ({ set, step, models }: RunState): boolean =>
-  !set || models.at(-1)?.step === step;
 
 /** The step of the model that the measurements so far have saved. */
 const savedStep = (models: readonly MeasuredModel[]): number | undefined =>
