@@ -124,8 +124,11 @@ const manualPages = (): string[] =>
 function shownByMan(file: string): string {
   const env = { ...process.env, MANWIDTH: "1000", LC_ALL: "C.UTF-8" };
   const command = 'man --no-hyphenation --no-justification -l "$0" | col -b';
-  const options = { env, maxBuffer: 2 ** 28, stdio: ["ignore", "pipe", "ignore"] } as const;
-  const shown = execFileSync("sh", ["-c", command, file], options).toString();
+  const shown = execFileSync("sh", ["-c", command, file], {
+    env,
+    maxBuffer: 2 ** 28,
+    stdio: ["ignore", "pipe", "ignore"],
+  }).toString();
   return shown
     .split("\n")
     .filter((line) => line.trim() !== "")
