@@ -125,9 +125,10 @@ function shownByMan(file: string): string {
   const env = { ...process.env, MANWIDTH: "1000", LC_ALL: "C.UTF-8" };
   const command = 'man --no-hyphenation --no-justification -l "$0" | col -b';
   const shown = execFileSync("sh", ["-c", command, file], {
-    ...{ env, maxBuffer: 2 ** 28, encoding: "utf8" },
+    env,
+    maxBuffer: 2 ** 28,
     stdio: ["ignore", "pipe", "ignore"],
-  });
+  }).toString();
   return shown
     .split("\n")
     .filter((line) => line.trim() !== "")
