@@ -5,8 +5,8 @@
  */
 
 import type { SourceFile } from "../file/source-file.ts";
-import { lineTable } from "../tables/line-table.ts";
 import type { Block, Document } from "../tree/document.ts";
+import { lineTable } from "../tree/line-table.ts";
 import { Outline } from "../tree/outline.ts";
 import { blocksOfChunk, type Chunk, chunksOf, indentOf, joinedLists } from "../tree/plain-text.ts";
 

@@ -63,8 +63,8 @@ export interface TokenizedWindow {
 const READ_AT_ONCE = 512;
 
 /**
- * The windows of a passage with their token ids, each with its prompt and `</s>`. A limit below what
- * a model reads at once cuts, as in the authors' release.
+ * The windows of a passage with their token ids, each with its prompt and `</s>`. A limit below
+ * what a model reads at once cuts, as in the authors' release.
  */
 export function tokenizedWindows(
   tokenizer: Tokenizer,

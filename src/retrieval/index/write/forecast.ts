@@ -56,8 +56,8 @@ export interface BuildForecast {
   /** Estimated from a sample, as are the bytes. */
   readonly tokens: number;
   /**
-   * Passages that are longer than a `maxPassageTokens` below 512, or whose title has no room, and the
-   * tokens that are cut; estimated from a sample, which may have none. The build counts them all.
+   * Passages that are longer than a `maxPassageTokens` below 512, or whose title has no room, and
+   * the tokens that are cut; estimated from a sample, which may have none. The build counts all.
    */
   readonly cut: CutText;
   /** Bits for each dimension of a key; 32 if keys are not compressed. */

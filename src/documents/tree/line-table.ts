@@ -4,8 +4,8 @@
  * colons; `# …` behind a record is its comment.
  */
 
-import type { Document } from "../tree/document.ts";
-import { numberedLines } from "../tree/plain-text.ts";
+import type { Document } from "./document.ts";
+import { numberedLines } from "./plain-text.ts";
 
 const MIN_ROWS = 5;
 /** The share of lines that have the form of the others, and of those with several columns. */
