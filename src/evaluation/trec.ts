@@ -51,7 +51,7 @@ export async function readQrels(file: string): Promise<Qrels> {
   return qrels;
 }
 
-const isLabel = (text: string): boolean => /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text);
+const isLabel = (text: string): boolean => /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/.test(text);
 
 /** Names of columns: BEIR's, or those of TREC's format. */
 const isHeader = (fields: readonly string[]): boolean =>

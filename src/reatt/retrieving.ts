@@ -44,6 +44,7 @@ export interface Hit extends Passage {
 
 /** A passage that another one stands for. */
 export interface Duplicate extends Pick<Passage, "id" | "title" | "document"> {
+  /** The address of its document. */
   readonly link?: string | undefined;
 }
 

@@ -37,6 +37,7 @@ export interface DocumentChange {
 }
 
 export interface DocumentChanges {
+  /** What was added, replaced or deleted. */
   readonly changes: readonly DocumentChange[];
   /** Number of documents that did not change. */
   readonly unchanged: number;

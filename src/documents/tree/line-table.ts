@@ -14,7 +14,7 @@ const COMMENT = /^\s*[#!](?!\S*!)/;
 const MARKS = /^[\s#!*=-]*$/;
 const BESIDE = /\s#+(?:\s+|$)/;
 /** A name, and columns behind it; or a name, a value and a comment. */
-const COLUMNS = /^\s*\S+(?:(?:\s\S+)?(?:\t\s*| {2,})\S.*|\s\S+\s+#.*)?\s*$/;
+const COLUMNS = /^\S+(?:$|(?:\s\S+)?(?:\t| {2}|\s+#))/;
 const SEVERAL = /^\s*\S+(?:\t\s*| {2,})\S/;
 const MAX_HEADING_LENGTH = 60; // characters
 
@@ -48,7 +48,7 @@ function isColonTable(rows: readonly string[]): boolean {
 
 function isColumnTable(rows: readonly string[], lines: readonly Line[]): boolean {
   const hasComment = lines.some(({ line }) => COMMENT.test(line) || BESIDE.test(line));
-  const formed = rows.filter((row) => COLUMNS.test(row)).length;
+  const formed = rows.filter((row) => COLUMNS.test(row.trim())).length;
   const filled = rows.filter((row) => SEVERAL.test(row) || BESIDE.test(row)).length;
   return hasComment && formed >= SHARE * rows.length && filled >= FILLED * rows.length;
 }

@@ -152,6 +152,7 @@ const ADAPT_SETTINGS = {
    * Default `iterations`.
    */
   refresh: withoutFlag(RUN_SETTINGS.refresh),
+  /** Ends the run when its best model is this many measurements old. Default: never. */
   patience: withoutFlag(RUN_SETTINGS.patience),
   /**
    * What to train on: names, or sources of your own (`defineSource`). `data` and `qrels` add

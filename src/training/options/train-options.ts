@@ -49,6 +49,8 @@ export const TRAIN_OPTIONS: TrainTable = {
  * continue a run.
  */
 export interface TrainOptions extends Given<TrainTable> {
+  /** The folder of the trained model, with its report; the run is in `OUT.run`. */
+  readonly out: string;
   /** Stops the run: it saves a checkpoint and returns. */
   readonly signal?: AbortSignal | undefined;
 }
