@@ -10,7 +10,7 @@ import { BaseRetriever, type BaseRetrieverInput } from "@langchain/core/retrieve
 import { ensureConfig, type RunnableConfig } from "@langchain/core/runnables";
 import { InputError } from "../io/errors.ts";
 import { checkLoadedModel, checkObject, checkOpenIndexes } from "../options/arguments.ts";
-import type { Indexes, ReAtt, RetrieveOptions } from "../reatt.ts";
+import type { Hit, Indexes, ReAtt, Reply, RetrieveOptions } from "../reatt.ts";
 
 export interface ReattRetrieverInput extends BaseRetrieverInput {
   /** A loaded model. */
@@ -19,6 +19,11 @@ export interface ReattRetrieverInput extends BaseRetrieverInput {
   readonly index: Indexes;
   /** The number of documents, as in other retrievers. Default 4. */
   readonly k?: number;
+  /**
+   * Whether documents are the blocks that most probably answer, three at most, in place of whole
+   * passages: a paragraph, a list, rows. There is none if no block is probable. Default false.
+   */
+  readonly blocks?: boolean;
   /** Other options of `ReAtt.retrieve`. */
   readonly retrieve?: RetrieveOptions;
 }
@@ -28,13 +33,24 @@ const DOCUMENTS = 4;
 /** The signal of a call: `BaseRetriever` does not hand it on. */
 const signals = new AsyncLocalStorage<AbortSignal | undefined>();
 /** What `BaseRetriever` takes, and this retriever. */
-const FIELDS = ["model", "index", "k", "retrieve", "callbacks", "tags", "metadata", "verbose"];
+const FIELDS = [
+  "model",
+  "index",
+  "k",
+  "blocks",
+  "retrieve",
+  "callbacks",
+  "tags",
+  "metadata",
+  "verbose",
+];
 
 /**
  * Retrieves passages of an index as documents. `id` and `pageContent` are those of the passage;
  * `metadata` has its metadata, its title, its document and its score side by side. The
  * file of a document is also its `source`, as LangChain's citations expect. Metadata of your own
- * that is called `title`, `document` or `score` stays as it is. The model and the index stay open.
+ * that is called `title`, `document` or `score` stays as it is. With `blocks`, `pageContent` and `score`
+ * are those of a block, and `kind` says what it is. The model and the index stay open.
  *
  * @example
  * ```ts
@@ -64,18 +80,20 @@ export class ReattRetriever extends BaseRetriever {
   lc_namespace: string[] = ["reatt", "langchain"];
   readonly #model: ReattRetrieverInput["model"];
   readonly #index: Indexes;
+  readonly #blocks: boolean;
   readonly #options: RetrieveOptions;
 
   /** @throws {InputError} if there is no model or no index, or an option is unknown */
   constructor(input: ReattRetrieverInput) {
-    checkObject(input, "new ReattRetriever", "{ model, index, k, retrieve }");
-    const { model, index, k, retrieve, ...fields } = input;
+    checkObject(input, "new ReattRetriever", "{ model, index, k, blocks, retrieve }");
+    const { model, index, k, blocks = false, retrieve, ...fields } = input;
     checkLoadedModel(model, ["retrieve"]);
     checkOpenIndexes(index, ["searchBatch"]);
     checkFields(input);
     super(fields);
     this.#model = model;
     this.#index = index;
+    this.#blocks = blocks;
     this.#options = { ...retrieve, topK: k ?? retrieve?.topK ?? DOCUMENTS };
   }
 
@@ -90,20 +108,24 @@ export class ReattRetriever extends BaseRetriever {
   override async _getRelevantDocuments(question: string): Promise<Document[]> {
     const given = [signals.getStore(), this.#options.signal].filter((one) => one !== undefined);
     const signal = given.length > 1 ? AbortSignal.any(given) : given[0];
-    const hits = await this.#model.retrieve(question, this.#index, { ...this.#options, signal });
-    return hits.map(
-      ({ id, text, metadata, ...others }) =>
-        new Document({
-          id,
-          pageContent: text,
-          metadata: {
-            ...(metadata?._source !== undefined && { source: metadata._source }),
-            ...others,
-            ...metadata,
-          },
-        }),
-    );
+    const options = { ...this.#options, signal };
+    if (this.#blocks) return blocksOf(await this.#model.answer(question, this.#index, options));
+    const hits = await this.#model.retrieve(question, this.#index, options);
+    return hits.map((hit) => documentOf(hit));
   }
+}
+
+function documentOf({ id, text, metadata, ...others }: Hit): Document {
+  const source = metadata?._source !== undefined && { source: metadata._source };
+  return new Document({ id, pageContent: text, metadata: { ...source, ...others, ...metadata } });
+}
+
+/** The blocks that answer, with the metadata of their passages. */
+function blocksOf({ evidence, passages }: Reply<Hit>): Document[] {
+  return evidence.map(({ span: _, signals: __, start: ___, end: ____, ...block }) => {
+    const { metadata } = passages.find(({ id }) => id === block.id) ?? {};
+    return documentOf({ ...block, ...(metadata && { metadata }) });
+  });
 }
 
 /** @throws {InputError} for an unknown option, and for two numbers of documents */

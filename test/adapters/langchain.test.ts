@@ -39,6 +39,19 @@ test("documents are the passages that retrieve finds", async () => {
   assert.equal(Object.keys(documents[0]!.metadata).sort(), ["score", "source", "title", "year"]);
 });
 
+test("documents can be the blocks that answer", async () => {
+  const retriever = new ReattRetriever({ model, index, blocks: true });
+  const { evidence } = await model.answer(QUESTION, index, { topK: 4 });
+  const documents = await retriever.invoke(QUESTION);
+  assert.ok(evidence.length > 0);
+  assert.equal(
+    documents.map(({ id, pageContent, metadata }) => [id, pageContent, metadata.score]),
+    evidence.map(({ id, text, score }) => [id, text, score]),
+  );
+  const { kind, title, year, source } = documents[0]!.metadata;
+  assert.equal([kind, title, year, source], ["paragraph", "Rhine", 2024, "rivers.md"]);
+});
+
 test("it is a Runnable: in a chain, in a batch, with callbacks", async () => {
   const ended: number[] = [];
   const retriever = new ReattRetriever({
@@ -64,7 +77,7 @@ test("it is a Runnable: in a chain, in a batch, with callbacks", async () => {
 
 test("a retriever without a model or an index: one line", () => {
   for (const [given, message] of [
-    [undefined, /^new ReattRetriever: expected \{ model, index, k, retrieve \}, got nothing/],
+    [undefined, /^new ReattRetriever: expected \{ model, index, k, blocks, retrieve \}, got nothing/],
     [{}, /^model: expected a loaded model, got nothing; load it: await ReAtt\.load\(MODEL\)$/],
     [{ model }, /^index: expected an open index, got nothing; open it/],
     [{ model, index: Promise.resolve(index) }, /^index: .*; write await before the call$/],
