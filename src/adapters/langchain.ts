@@ -47,9 +47,9 @@ const FIELDS = [
 
 /**
  * Retrieves passages of an index as documents. `id` and `pageContent` are those of the passage;
- * `metadata` has its metadata, its title, its document and its score side by side. The
- * file of a document is also its `source`, as LangChain's citations expect. Metadata of your own
- * that is called `title`, `document` or `score` stays as it is. With `blocks`, `pageContent` and `score`
+ * `metadata` has its metadata, its title, its document and its score side by side. The file of a
+ * document is also its `source`, as LangChain's citations expect. Metadata of your own that is
+ * called `title`, `document` or `score` stays as it is. With `blocks`, `pageContent` and `score`
  * are those of a block, and `kind` says what it is. The model and the index stay open.
  *
  * @example
