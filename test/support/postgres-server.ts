@@ -92,6 +92,9 @@ async function unzip(bytes: Buffer, folder: string): Promise<void> {
   }
 }
 
+/** Two minutes at least: a busy machine starts it late. */
+const MAX_TRIES = 1_200;
+
 async function launch(): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
@@ -110,18 +113,21 @@ async function launch(): Promise<PostgresServer> {
   const port = await freePort();
   let server: ChildProcess | undefined;
   const settings = ["listen_addresses=127.0.0.1", "fsync=off", "shared_buffers=32MB"];
-  const start = async (): Promise<void> => {
-    const args = settings.flatMap((setting) => ["-c", setting]);
-    server = spawn(join(BINARIES, "postgres"), ["-D", data, "-p", `${port}`, "-k", "", ...args], {
+  const args = settings.flatMap((setting) => ["-c", setting]);
+  const run = (): ChildProcess =>
+    spawn(join(BINARIES, "postgres"), ["-D", data, "-p", `${port}`, "-k", "", ...args], {
       ...user,
       cwd: folder,
       stdio: "ignore",
     });
+  const start = async (): Promise<void> => {
+    server = run();
     for (let tries = 0; ; tries++) {
       const ready = spawnSync(join(BINARIES, "pg_isready"), ["-h", "127.0.0.1", "-p", `${port}`]);
       if (ready.status === 0) return;
-      if (tries === 300) throw new Error("the server does not start");
+      if (tries === MAX_TRIES) throw new Error("the server does not start");
       await sleep(100);
+      if (server.exitCode !== null) server = run(); // the port, or a lock, was not free yet
     }
   };
   const stop = async (): Promise<void> => {
