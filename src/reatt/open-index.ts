@@ -9,10 +9,6 @@ import type { DocumentInput, PassageInput } from "../text/passage.ts";
 import type { LoadedModel } from "./loaded-model.ts";
 import { REMOVE, type RemoveOptions, SYNC, UPSERT, type UpsertOptions } from "./options.ts";
 
-type Documents =
-  | AsyncIterable<DocumentInput | PassageInput>
-  | Iterable<DocumentInput | PassageInput>;
-
 /**
  * An open index that can be changed. Later questions to this object see the change, and so do those
  * to other open indexes of the folder.
@@ -40,7 +36,10 @@ export interface OpenIndex extends TokenIndex {
    *
    * @throws {InputError} as `openOrIndex` does.
    */
-  upsert(documents: Documents, options?: UpsertOptions): Promise<DocumentChanges>;
+  upsert(
+    documents: AsyncIterable<DocumentInput | PassageInput> | Iterable<DocumentInput | PassageInput>,
+    options?: UpsertOptions,
+  ): Promise<DocumentChanges>;
   /**
    * Deletes documents with all their passages, or passages by their ids. Ids that the index does
    * not have are ignored.
@@ -70,8 +69,12 @@ export async function openFor(
       return changes;
     });
   return Object.assign(index, {
-    upsert: (documents: Documents, given?: UpsertOptions) =>
-      change({ values: documents }, resolveOptions(UPSERT, given)),
+    upsert: (
+      documents:
+        | AsyncIterable<DocumentInput | PassageInput>
+        | Iterable<DocumentInput | PassageInput>,
+      given?: UpsertOptions,
+    ) => change({ values: documents }, resolveOptions(UPSERT, given)),
     async remove(ids: Parameters<OpenIndex["remove"]>[0], given?: RemoveOptions) {
       const settings = resolveOptions(REMOVE, given);
       const deleted: string[] = [];

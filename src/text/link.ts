@@ -10,9 +10,11 @@ export const isLinkBase = (base: string): boolean =>
   /^(?:https?|file):/i.test(base) && URL.canParse(base);
 
 /** The address of the document of a passage; undefined without one. */
-export type LinkOf = (passage: Linked) => string | undefined;
+export type LinkOf = (
+  passage: Pick<Passage, "id" | "document" | "collection" | "metadata">,
+) => string | undefined;
 
-type Linked = Pick<Passage, "id" | "document" | "collection" | "metadata">;
+type Linked = Parameters<LinkOf>[0];
 
 /**
  * The address of the document of a passage: its metadata field `url`; else its path (`_source`),

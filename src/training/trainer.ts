@@ -25,7 +25,7 @@ const OPTIONS = {
    * What a step minimises: the weighted sum of the terms of one or several objectives. A name is
    * that of an option of `train`, with its default weights.
    */
-  objective: z.custom<ObjectiveChoice | readonly ObjectiveChoice[]>(
+  objective: z.custom<Objective | ObjectiveName | readonly (Objective | ObjectiveName)[]>(
     (given) => typeof given === "string" || (typeof given === "object" && given !== null),
     "an objective, or a list of them",
   ),

@@ -77,7 +77,10 @@ test("it is a Runnable: in a chain, in a batch, with callbacks", async () => {
 
 test("a retriever without a model or an index: one line", () => {
   for (const [given, message] of [
-    [undefined, /^new ReattRetriever: expected \{ model, index, k, blocks, retrieve \}, got nothing/],
+    [
+      undefined,
+      /^new ReattRetriever: expected \{ model, index, k, blocks, retrieve \}, got nothing/,
+    ],
     [{}, /^model: expected a loaded model, got nothing; load it: await ReAtt\.load\(MODEL\)$/],
     [{ model }, /^index: expected an open index, got nothing; open it/],
     [{ model, index: Promise.resolve(index) }, /^index: .*; write await before the call$/],

@@ -118,7 +118,7 @@ async function* phrasesOf({
 
 /** @throws {UsageError} for an option that has no effect without a reader */
 function checkUnread(values: Values): void {
-  const table = { ...READING, ...SEARCH };
+  const table = { ...READING, ...SEARCH, distinct: ANSWER.distinct };
   const names = Object.keys(table) as (keyof typeof table)[];
   const first = names.find(
     (name) => !(name in PHRASE_OPTIONS) && values[name] !== defaultOf(table[name]),

@@ -41,14 +41,9 @@ const NAME = `(?!(?:${KEYWORDS.join("|")})(?![A-Za-z0-9_]))[A-Za-z_][A-Za-z0-9_]
 const TEXT = `"[^"\\\\]*"`;
 const NUMBER = "-?[0-9]+(?:\\.[0-9]+)?";
 const VALUE = `(?:${TEXT}|${NUMBER}|true|false)`;
-const COMPARISON = [
-  `!?= *${VALUE}`,
-  `[<>]=? *(?:${TEXT}|${NUMBER})`,
-  `contains *${TEXT}`,
-  `in *\\( *${VALUE}(?: *, *${VALUE})* *\\)`,
-  "exists",
-].join("|");
-const ONE = `(?:not +)?${NAME} +(?:${COMPARISON})`;
+const SIGN = [`!?= *${VALUE}`, `[<>]=? *(?:${TEXT}|${NUMBER})`].join("|");
+const WORD = [`contains *${TEXT}`, `in *\\( *${VALUE}(?: *, *${VALUE})* *\\)`, "exists"].join("|");
+const ONE = `(?:not +)?${NAME}(?: *(?:${SIGN})| +(?:${WORD}))`;
 
 /**
  * A condition as text, as parse-where.ts reads it, without parentheses: they are not regular. The

@@ -51,7 +51,7 @@ test("a tool takes what an assistant can judge", () => {
 test("a request has the defaults of the library, and its help as the description", () => {
   assert.equal(resolveOptions(RETRIEVE_REQUEST, { question: "Who?" }), {
     ...{ question: "Who?", id: "1", topK: 100 },
-    ...{ granularity: "passage", explain: false },
+    ...{ granularity: "passage", explain: false, distinct: false },
   });
   const { help } = infoOf(RETRIEVE_OPTIONS.granularity);
   assert.is(RETRIEVE_REQUEST.granularity.description, `${help}.`);

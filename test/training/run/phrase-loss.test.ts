@@ -80,7 +80,7 @@ test("a model without token keys, and options that keep keys, are refused", asyn
     finish(train({ ...options, preBatch: 0, ...given, out: join(folder.path, "never") }));
   await refused(
     run({ objective: "qa" }),
-    /^phraseLoss: expected the objective distillation, supervised or retrieval, got the obj/,
+    /^phraseLoss: expected the objective distillation, supervised, likelihood or retrieval, got the obj/,
   );
   for (const other of [{ train: "query" }, { pooling: "mean" }] as const)
     await refused(run(other), /^phraseLoss: expected keys of one head, and training of what/);
