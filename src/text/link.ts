@@ -14,8 +14,6 @@ export type LinkOf = (
   passage: Pick<Passage, "id" | "document" | "collection" | "metadata">,
 ) => string | undefined;
 
-type Linked = Parameters<LinkOf>[0];
-
 /**
  * The address of the document of a passage: its metadata field `url`; else its path (`_source`),
  * its document or its id behind a base. A PDF is opened at the page of the passage.
