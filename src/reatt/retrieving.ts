@@ -209,8 +209,8 @@ async function chosenFor(
     () => wordsOf(generation, hybrid?.lexical, signal),
     text,
   );
-  const passes = filter && (await generation.accepting({ filter }));
-  return chosen && passes
+  const passes = chosen && filter && (await generation.accepting({ filter }));
+  return passes
     ? { ...chosen, accept: (ordinal) => passes(ordinal) && chosen.accept(ordinal) }
     : chosen;
 }

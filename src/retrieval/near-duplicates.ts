@@ -9,7 +9,7 @@
  * Source: Broder 1997, On the Resemblance and Containment of Documents.
  */
 
-import { normalForm } from "../text/normal-form.ts";
+import { normalWords } from "../text/normal-form.ts";
 import type { Passage } from "../text/passage.ts";
 
 /** Words of a run (shingle). */
@@ -33,7 +33,7 @@ export class NearDuplicates {
   readonly #others = new Map<string, Passage[]>();
 
   constructor(question: string) {
-    this.#question = wordsOf(question);
+    this.#question = normalWords(question);
   }
 
   /**
@@ -73,10 +73,8 @@ function resemblance(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
 }
 
 function sketchOf(passage: Passage): Sketch {
-  const words = wordsOf(passage.text);
+  const words = normalWords(passage.text);
   const count = Math.max(1, words.length - RUN + 1);
   const runs = Array.from({ length: count }, (_, i) => words.slice(i, i + RUN).join(" "));
   return { passage, words: new Set(words), runs: new Set(runs) };
 }
-
-const wordsOf = (text: string): string[] => normalForm(text).match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];

@@ -125,7 +125,7 @@ export async function rank(
     );
   };
   const passageAt = passageReader(index);
-  const copies = questions.map(({ text }) => new NearDuplicates(text));
+  const copies = request.distinct ? questions.map(({ text }) => new NearDuplicates(text)) : [];
   const groupOf = groupsOf(request, passageAt, copies);
   const { topK } = request;
   const rankings = groupOf
@@ -147,7 +147,7 @@ export async function rank(
       rankingScore: raw[i]!,
       similarity: similarities[i],
       states: states?.[i],
-      duplicates: copies[question]!.othersOf(passage),
+      duplicates: copies[question]?.othersOf(passage) ?? [],
     }));
   };
   return Promise.all(rankings.map(read));

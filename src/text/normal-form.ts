@@ -132,3 +132,7 @@ const gapOf = (before: string, after: string): string =>
   visible(before + after).slice(visible(before).length, -visible(after).length || undefined);
 
 const noGap = (): string => "";
+
+/** The runs of letters and digits of a text, in normal form. */
+export const normalWords = (text: string): string[] =>
+  normalForm(text).match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];

@@ -1,6 +1,6 @@
 /** The passages that the keywords of a question choose (keywords.ts). */
 
-import { normalForm } from "../../text/normal-form.ts";
+import { normalForm, normalWords } from "../../text/normal-form.ts";
 import type { Passage } from "../../text/passage.ts";
 import { indexedText } from "../bm25/inverted-index.ts";
 import type { IndexGeneration } from "../search/generation.ts";
@@ -112,8 +112,7 @@ function isOneOf(ordinals: ArrayLike<number>): Accept | undefined {
 }
 
 /** The words of a text between spaces, so that whole words are parts of it. */
-const wordsOf = (text: string): string =>
-  ` ${(normalForm(text).match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).join(" ")} `;
+const wordsOf = (text: string): string => ` ${normalWords(text).join(" ")} `;
 
 const wordsBySpaces = (passage: Passage): string[] =>
   normalForm(indexedText(passage)).split(/[\s`'"()[\],;|=]+/);
