@@ -42,7 +42,7 @@ export function answerSignals(
     ...(match && matchSignals(match, passages)),
     unmatched: unmatchedShare(question, passages),
     emptiness,
-    missing: missingSpecifics(question, passages),
+    missing: missingSpecifics(question, quoting.length > 0 ? quoting : passages),
   };
 }
 

@@ -32,14 +32,20 @@ export interface AnswerSignals {
    * was none.
    */
   readonly lead?: number | undefined;
-  /** The share of the terms of the question that stand in no passage that was read, from 0 to 1. */
+  /**
+   * The share of the terms that the question is about which stand in no passage that was read, from
+   * 0 to 1.
+   */
   readonly unmatched?: number | undefined;
   /**
    * The log odds that there is no answer: ln(p / (1 - p)), with the probability p that the decoder
    * gives to `</s>` as the first token. From -20 to 20.
    */
   readonly emptiness?: number | undefined;
-  /** How many numbers, codes and names of the question no passage that was read has, at most 2. */
+  /**
+   * How many numbers, codes and names of the question the passage with the answer lacks, at most 2;
+   * all passages that were read, if none has it.
+   */
   readonly missing?: number | undefined;
 }
 

@@ -16,15 +16,40 @@ test("numbers, codes and names that no passage has are missing, at most two", ()
     ["Meyer?", 0],
     ["What runs on port-8080?", 1],
     ["", 0],
+    ["Why? Because of Meyer", 0], // begins a sentence
+    ["May I ask Meyer?", 0],
+    ["Which Towns did Meyer's count leave out?", 0], // inflected
+    ["What did the 10412 Meyers do?", 0],
+    ["How Many People Lived In Ardmore?", 0], // capitals of a title
+    ["How many people lived in Ardmore?", 1],
   ] as const)
     assert.is(missingSpecifics(question, [town]), missing, question);
   assert.is(missingSpecifics("In 1991 and 1989?", [town, { text: "1991." }]), 0);
+});
+
+test("versions, units and signs of a number are not missing", () => {
+  const release = { title: "v5.0.2", text: "UTF-8 is read since 1.9, in 100 ms or 3GB of RAM." };
+  for (const [question, missing] of [
+    ["what is new in 5.0.2", 0],
+    ["what is new in v5.0.2", 0],
+    ["what is new in 5.0.3", 1],
+    ["does it read utf8", 0],
+    ["does it read UTF-16", 1],
+    ["is 100ms enough", 0],
+    ["are 3 GB enough", 0],
+    ["are 30 GB enough", 1],
+    ["was it so in 0.9", 1], // not a part of 1.9
+  ] as const)
+    assert.is(missingSpecifics(question, [release]), missing, question);
 });
 
 test("the share of terms in no text", () => {
   assert.is(unmatchedShare("town inhabitants", [town]), 0);
   assert.is(unmatchedShare("", [town]), 0);
   assert.is(unmatchedShare("zebra", [town]), 1);
+  // How something is asked does not count.
+  assert.is(unmatchedShare("How many inhabitants did the town have, please?", [town]), 0);
+  assert.is(unmatchedShare("Which town has zebras?", [town]), 0.5);
 });
 
 test("an answer of words of the question says nothing, unless there is a choice", () => {

@@ -32,6 +32,17 @@ test("each field of several is a part", () => {
   assert.equal(parts("It is: warm.\nAnd cold."), ["It is: warm.\nAnd cold."]);
 });
 
+test("columns of plain text are parts, and so are paragraphs", () => {
+  const hosts = "Hosts:\n10.0.0.12   mail    64 GB\n10.0.0.7    wiki\n\nAsk  Tom\nor Ann.";
+  assert.equal(parts(hosts), [
+    ...["Hosts:", "10.0.0.12", "mail", "64 GB", "10.0.0.7", "wiki", "Ask  Tom\nor Ann."],
+  ]);
+  assert.equal(parts("use it:\n\n  run it\n  now"), ["use it:", "run it\n  now"]);
+  assert.equal(parts("justified  text of\nlines  that differ"), [
+    "justified  text of\nlines  that differ",
+  ]);
+});
+
 test("a line with bars alone is no table", () => {
   for (const text of [
     "The type is string | undefined by default.",
