@@ -18,6 +18,8 @@ import {
 } from "../../src/evaluation/calibration.ts";
 import { calibrationReport } from "../../src/evaluation/calibration-report.ts";
 import { fitScoreCalibration } from "../../src/evaluation/score-calibration.ts";
+import type { AnswerCalibration } from "../../src/model/answer-calibration.ts";
+import type { BlockCalibration } from "../../src/model/block-calibration.ts";
 import type { HybridWeights } from "../../src/model/config.ts";
 import { readConfig } from "../../src/model/config-file.ts";
 import { storeCalibration } from "../../src/model/store-calibration.ts";
@@ -38,6 +40,29 @@ const { values } = parseArgs({
   },
 });
 const SETS = ["new-wiki", "squad"];
+/**
+ * What a name or number counts that stands nowhere in the index. It is not fitted: too few of the
+ * questions here have one. Of 1,892 questions about documents with an answer 1.0 % have one, of 808
+ * without an answer 23.4 %, which would be -3.2 log odds if no other signal said the same.
+ */
+const UNKNOWN = { weight: -2, curvature: 0, mean: 0, deviation: 1 };
+
+const withUnknown = <Calibration extends AnswerCalibration | BlockCalibration>(
+  calibration: Calibration,
+): Calibration => ({
+  ...calibration,
+  signals: { ...calibration.signals, unknown: UNKNOWN },
+});
+
+const withoutUnknown = ({ signals, blocks, ...one }: Asked): Asked => ({
+  ...one,
+  signals: { ...signals, unknown: undefined },
+  blocks: blocks.map((block) => ({
+    ...block,
+    signals: { ...block.signals, unknown: undefined },
+  })),
+});
+
 /** What was asked, as a report and as what is stored. */
 function fit(all: readonly Asked[], { lambda }: HybridWeights) {
   const calibration = fitCalibration(all);
@@ -97,7 +122,8 @@ const ofArticles = await asked({
   ...{ model: values.model, heldOut: values["held-out"], work: values.work },
   ...{ sets: SETS, every: Number(values.every) },
 });
-const all = [...ofArticles, ...(await askedOfDocuments(values.documents, values.model))];
+const ofDocuments = await askedOfDocuments(values.documents, values.model);
+const all = [...ofArticles, ...ofDocuments].map(withoutUnknown);
 const config = await readConfig(values.model);
 const fitted = fit(all, config.hybrid!);
 const ofBlocks = calibrateBlocks(
@@ -111,7 +137,10 @@ if (values.out !== undefined) {
   const { calibration: blockCalibration } = ofBlocks;
   await storeCalibration(
     values.model,
-    { calibration, blockCalibration, scoreCalibration },
+    {
+      ...{ calibration: withUnknown(calibration), scoreCalibration },
+      blockCalibration: withUnknown(blockCalibration),
+    },
     values.out,
   );
 }

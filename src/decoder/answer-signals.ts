@@ -5,7 +5,7 @@ import type { AnswerSignals } from "../model/answer-calibration.ts";
 import type { PassageInput } from "../text/passage.ts";
 import type { Span } from "../text/span.ts";
 import type { Generated } from "./generate.ts";
-import { missingSpecifics, unmatchedShare } from "./support.ts";
+import { missingSignals, missingSpecifics, specificsOf, unmatchedShare } from "./support.ts";
 
 /** A passage that was read, with the span of the answer in it. */
 interface ReadPassage extends Pick<PassageInput, "title" | "text"> {
@@ -19,6 +19,8 @@ export interface Match {
   readonly similarities: readonly number[];
   /** The next passage, which was found but not read, with its retrieval score. */
   readonly next?: { readonly text: string; readonly similarity: number } | undefined;
+  /** The specifics of the question (support.ts) that some passage of the index has. */
+  readonly known?: ReadonlySet<string> | undefined;
 }
 
 export function answerSignals(
@@ -28,6 +30,7 @@ export function answerSignals(
   match: Match | undefined,
 ): AnswerSignals {
   const quoting = passages.filter(({ span }) => span);
+  const missing = missingSpecifics(specificsOf(question), quoting.length > 0 ? quoting : passages);
   return {
     likelihood: mean(logProbabilities),
     margin: Math.min(
@@ -42,7 +45,7 @@ export function answerSignals(
     ...(match && matchSignals(match, passages)),
     unmatched: unmatchedShare(question, passages),
     emptiness,
-    missing: missingSpecifics(question, quoting.length > 0 ? quoting : passages),
+    ...missingSignals(missing, match?.known),
   };
 }
 

@@ -33,9 +33,10 @@ import {
   type ReadingOptions,
   read,
 } from "./reader.ts";
+import { otherRecords } from "./records.ts";
 import { relevances } from "./relevance.ts";
 import { type Source, sourceOf } from "./source.ts";
-import { repeatsQuestion } from "./support.ts";
+import { askedTerms, repeatsQuestion, specificsOf } from "./support.ts";
 import {
   chooseWindows,
   type PassageToRead,
@@ -183,7 +184,7 @@ export async function answerFromPassages<P extends PassageInput>(
   const passages = found.map((own) => own.passages.map(({ passage }) => passage));
   if (options.reader === "marginal") return readEach(model, questions, passages, windows, options);
   const inputs = questions.map((question, i) => ({
-    ...placed(model, readingInput(model.tokenizer, question, windows[i]!, options)),
+    ...placed(model, question, readingInput(model.tokenizer, question, windows[i]!, options)),
     relevances: relevancesOf(model.config, windows[i]!.windows),
   }));
   // Below a threshold there is no answer, which is known at its end.
@@ -198,7 +199,8 @@ export async function answerFromPassages<P extends PassageInput>(
     const written = answerOf(model, question, readings[i]!, inputs[i]!, passages[i]!, options);
     const match = found[i]!.match ?? (await matchOf(model, question, passages[i]!, options));
     const signals = answerSignals(question.text, readings[i]!, written.passages, match);
-    const about = { ...signals, question: question.text, emptiness: readings[i]!.emptiness };
+    const { emptiness } = readings[i]!;
+    const about = { ...signals, question: question.text, emptiness, known: match?.known };
     const { blockCalibration } = model.config;
     const read = weightedPassages(
       model.tokenizer,
@@ -265,7 +267,7 @@ async function readEach<P extends PassageInput>(
     const scores = await model.scorePassages(question, scored, options);
     const logPriors = logPriorsOf(scores, model.config.retrievalScale);
     const read = readingInput(model.tokenizer, question, { windows: all, unread }, options);
-    inputs.push({ ...placed(model, read), logPriors });
+    inputs.push({ ...placed(model, question, read), logPriors });
   }
   const readings = await readMarginal(model, inputs, readingOptions(model, options));
   return readings.map((reading, i) => {
@@ -309,19 +311,28 @@ interface PlacedInput extends WindowInput {
   readonly quotable: readonly (readonly (TokenPlace | undefined)[])[];
 }
 
-const placed = (
+/** The tokens of records that the question does not mean cannot be quoted. */
+function placed(
   { tokenizer, places }: Pick<AnsweringModel, "tokenizer" | "places">,
+  { text }: TokenizedQuestion,
   input: WindowInput,
-): PlacedInput => ({
-  ...input,
-  quotable: input.passages.map((ids, i) => {
+): PlacedInput {
+  const asked = { terms: askedTerms(text), specifics: specificsOf(text) };
+  const quotable = input.passages.map((ids, i) => {
     const { passage } = input.windows[i]!;
-    const all = places.of(tokenizer, passage, ids);
+    const others = otherRecords(asked, passage);
     // The title of an article names it; headings of a document are no answer.
-    if (passage.metadata?._headings === undefined) return all;
-    return all.map((place) => (place?.field === "title" ? undefined : place));
-  }),
-});
+    const hasName = passage.metadata?._headings === undefined;
+    const isQuotable = ({ field, span: { start, end } }: TokenPlace): boolean =>
+      field === "title"
+        ? hasName
+        : !others.some((record) => start < record.end && record.start < end);
+    return places
+      .of(tokenizer, passage, ids)
+      .map((place) => (place && isQuotable(place) ? place : undefined));
+  });
+  return { ...input, quotable };
+}
 
 /** The tokens of a question and of windows of its passages, cut to the limits of `options`. */
 export function readingInput(

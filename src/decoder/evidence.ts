@@ -16,7 +16,7 @@ import { type Excerpt, excerptOf, type ShownBlock, shownBlocks } from "../text/s
 import type { Span } from "../text/span.ts";
 import { countWords } from "../text/units.ts";
 import { type PlaceOfPassage, placeOfPassage } from "./source.ts";
-import { missingSpecifics, unmatchedShare } from "./support.ts";
+import { missingSignals, missingSpecifics, specificsOf, unmatchedShare } from "./support.ts";
 
 /** A block of a passage: a paragraph, a list with its sentence, a table, code, a definition. */
 export interface Evidence extends PlaceOfPassage {
@@ -60,6 +60,8 @@ export interface QuestionSignals extends Pick<BlockSignals, "emptiness"> {
   readonly question: string;
   readonly similarity?: number | undefined;
   readonly lead?: number | undefined;
+  /** The specifics of the question (support.ts) that some passage of the index has. */
+  readonly known?: ReadonlySet<string> | undefined;
 }
 
 /** As many as a person reads. */
@@ -130,7 +132,7 @@ function distinct(candidates: readonly Candidate[]): Candidate[] {
 function signalsOf(
   { read: { passage }, attention, excerpt: { text } }: Candidate,
   all: readonly Candidate[],
-  { question, emptiness, similarity, lead: similarityLead }: QuestionSignals,
+  { question, emptiness, similarity, lead: similarityLead, known }: QuestionSignals,
 ): BlockSignals {
   const others = all.filter(({ excerpt }) => excerpt.text !== text);
   const next = Math.max(LEAST_ATTENTION, ...others.map((other) => other.attention));
@@ -140,7 +142,7 @@ function signalsOf(
     lead: own - Math.log(next),
     words: Math.log(1 + countWords(text)),
     unmatched: unmatchedShare(question, [{ title: passage.title, text }]),
-    missing: missingSpecifics(question, [passage]),
+    ...missingSignals(missingSpecifics(specificsOf(question), [passage]), known),
     ...{ emptiness, similarity, similarityLead },
   };
 }

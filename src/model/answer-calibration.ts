@@ -47,6 +47,11 @@ export interface AnswerSignals {
    * all passages that were read, if none has it.
    */
   readonly missing?: number | undefined;
+  /**
+   * How many of these no passage has that the search may return, at most 2; undefined without a
+   * search by words.
+   */
+  readonly unknown?: number | undefined;
 }
 
 export type SignalName = keyof AnswerSignals;
@@ -62,6 +67,7 @@ export const SIGNAL_NAMES = [
   "unmatched",
   "emptiness",
   "missing",
+  "unknown",
 ] as const satisfies readonly SignalName[];
 
 /**
@@ -86,6 +92,7 @@ export const AnswerSignalsFile = z.strictObject(
     unmatched: value.optional(),
     emptiness: value.optional(),
     missing: value.optional(),
+    unknown: value.optional(),
   },
   `{ ${SIGNAL_NAMES.join(", ")} }`,
 );

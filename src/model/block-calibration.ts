@@ -11,10 +11,15 @@ export interface BlockSignals {
   readonly lead: number;
   /** Natural logarithm of 1 + the number of its words. */
   readonly words: number;
-  /** The share of the terms of the question that stand neither in it nor in its title. */
+  /** The share of the terms that the question is about which stand neither in it nor in its title. */
   readonly unmatched: number;
   /** How many numbers, codes and names of the question its passage does not have, at most 2. */
   readonly missing: number;
+  /**
+   * How many of these no passage has that the search may return, at most 2; undefined without a
+   * search by words.
+   */
+  readonly unknown?: number | undefined;
   /** As of the answer: the log odds that there is none. */
   readonly emptiness: number;
   /** The highest retrieval score of the passages that were read. */
@@ -29,6 +34,7 @@ export const BLOCK_SIGNAL_NAMES = [
   "words",
   "unmatched",
   "missing",
+  "unknown",
   "emptiness",
   "similarity",
   "similarityLead",
@@ -49,6 +55,7 @@ export const BlockSignalsFile = z.strictObject({
   words: value,
   unmatched: value,
   missing: value,
+  unknown: value.optional(),
   emptiness: value,
   similarity: value.optional(),
   similarityLead: value.optional(),

@@ -53,7 +53,8 @@ export interface FittedCalibrations {
  * const signals = {
  *   likelihood: { weight: 1, curvature: 0, mean: -0.5, deviation: 0.4 },
  *   margin: none, attention: none, length: none, quoted: none,
- *   similarity: none, lead: none, unmatched: none, emptiness: none, missing: none,
+ *   similarity: none, lead: none, unmatched: none, emptiness: none,
+ *   missing: none, unknown: none,
  * };
  * const calibration = { intercept: 0, signals, threshold: 0.1 };
  * await storeCalibration("models/reatt-mini", { calibration }, out);

@@ -13,10 +13,12 @@ import {
   type UntimedReply,
 } from "../decoder/answers.ts";
 import { retrievalUtilities, type UTILITY_OPTIONS } from "../decoder/retrieval-utility.ts";
+import { specificsOf } from "../decoder/support.ts";
 import type { PassageToRead } from "../decoder/windows.ts";
 import type { Resolved } from "../options/option.ts";
 import { PASSAGES_READ, PASSAGES_RETURNED } from "../options/search-request.ts";
 import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
+import { knownWords } from "../retrieval/query/known-words.ts";
 import type { FoundPassage } from "../retrieval/rank.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { PassageInput } from "../text/passage.ts";
@@ -56,7 +58,12 @@ export async function* answers(
     noticed ??= noticeChanges(index, options);
     await noticed;
     const all = await find(model, batch, index, request);
-    return all.map(({ question, passages: found }): Found<Hit> => {
+    const known = await index.snapshot((generation) =>
+      Promise.all(
+        all.map(({ question }) => knownWords(generation, specificsOf(question.text), request)),
+      ),
+    );
+    return all.map(({ question, passages: found }, i): Found<Hit> => {
       const toRead = found.slice(0, readTopK);
       const next = found[readTopK];
       return {
@@ -66,6 +73,7 @@ export async function* answers(
         match: {
           similarities: toRead.map(({ similarity }) => similarity!),
           next: next && { text: next.passage.text, similarity: next.similarity! },
+          known: known[i],
         },
       };
     });

@@ -7,7 +7,7 @@
  */
 
 import { type BlockKind, KINDS } from "./block-kinds.ts";
-import { barsIn, isFieldOfSeveral } from "./cells.ts";
+import { barsIn, isFieldOfSeveral, isItem } from "./cells.ts";
 import type { PassageInput } from "./passage.ts";
 import type { Span } from "./span.ts";
 import { countWords } from "./units.ts";
@@ -66,11 +66,6 @@ function parsed(text: string, field: unknown): TextBlock[] | undefined {
   }
   return text.slice(from).trim() === "" ? blocks : undefined;
 }
-
-const ITEM = /^\s*(?:[-*+•–◦▪]|\(?(?:\d{1,3}|\p{L})[.)])\s+\S/u;
-
-/** Whether a line begins an item of a list: it has a mark, a number or a letter. */
-export const isItem = (line: string): boolean => ITEM.test(line);
 
 const CHUNK = /\S.*(?:\n(?![^\S\n]*(?:\n|$)).*)*/g;
 

@@ -19,6 +19,11 @@ const columnOf = ({ 0: gap, index }: RegExpExecArray) => ({
   isWide: gap.length > 2 || gap.includes("\t"),
 });
 
+const ITEM = /^\s*(?:[-*+•–◦▪]|\(?(?:\d{1,3}|\p{L})[.)])\s+\S/u;
+
+/** Whether a line begins an item of a list: it has a mark, a number or a letter. */
+export const isItem = (line: string): boolean => ITEM.test(line);
+
 /** The name of a field has few words, and no bar. */
 const FIELD = /^[^\s:|](?:[^\n:|]{0,58}[^\s:|])?: +\S/u;
 
@@ -30,9 +35,10 @@ export function isFieldOfSeveral(lines: readonly string[], i: number): boolean {
 
 /**
  * Numbers the parts of a text that a quotation stays in: each cell of a table, each bar, each field
- * of several, each paragraph, and what is around them. A line with bars is a row if a line beside it
- * has as many: `string | undefined` in a sentence is no table. In plain text, a column begins behind
- * two spaces at the same place as in a line beside it, or in such a line behind more.
+ * of several, each item, each paragraph, and what is around them. A line with bars is a row if a
+ * line beside it has as many: `string | undefined` in a sentence is no table. In plain text, a
+ * column begins behind two spaces at the same place as in a line beside it, or in such a line
+ * behind more.
  *
  * @example
  * const partAt = partsOf("Prices:\nTea | 2 EUR\nMilk | 1 EUR");
@@ -59,7 +65,7 @@ export function partsOf(text: string): (position: number) => number {
   for (const [i, line] of lines.entries()) {
     const cuts = isRow(i) ? bars[i]!.flatMap((bar) => [bar, bar + 1]) : columns(i);
     if (cuts.length > 0 || isFieldOfSeveral(lines, i)) cuts.push(0, line.length);
-    if (line.trim() === "") cuts.push(0);
+    if (line.trim() === "" || isItem(line)) cuts.push(0);
     for (const cut of cuts) part[at + cut]!++;
     at += line.length + 1;
   }

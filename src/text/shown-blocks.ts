@@ -4,7 +4,8 @@
  */
 
 import { type BlockKind, KINDS } from "./block-kinds.ts";
-import { announcesNext, blocksOf, isItem, type TextBlock } from "./blocks.ts";
+import { announcesNext, blocksOf, type TextBlock } from "./blocks.ts";
+import { isItem } from "./cells.ts";
 import type { PassageInput } from "./passage.ts";
 import type { Span } from "./span.ts";
 import { countWords, lineUnits, sentenceUnits } from "./units.ts";
@@ -61,7 +62,7 @@ export function excerptOf(
   const { start, end, body } = block;
   const whole = { text: text.slice(start, end), span: { start, end }, offset: 0 };
   if (countWords(whole.text) <= MAX_WORDS) return whole;
-  const segments = segmentsOf(text, block);
+  const segments = segmentsOf(text, { kind: block.kind, start: body, end });
   const announcement = text.slice(start, body).trim();
   const rows = block.kind === "table" ? headRows(text, segments) : 0;
   const names = rows > 0 ? text.slice(segments[0]!.start, segments[rows - 1]!.end) : "";
@@ -73,10 +74,10 @@ export function excerptOf(
 }
 
 /** What is shown or left out as one: sentences, items with all their lines, rows. */
-function segmentsOf(text: string, { kind, body, end }: ShownBlock): Span[] {
-  const own = text.slice(body, end);
+export function segmentsOf(text: string, { kind, start, end }: TextBlock): Span[] {
+  const own = text.slice(start, end);
   const units = [...(KINDS[kind].hasLines ? lineUnits(own) : sentenceUnits(own))];
-  const lines = units.map((unit) => ({ start: body + unit.start, end: body + unit.end }));
+  const lines = units.map((unit) => ({ start: start + unit.start, end: start + unit.end }));
   if (kind !== "list") return lines;
   const items: Span[] = [];
   for (const line of lines) {

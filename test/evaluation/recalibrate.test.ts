@@ -32,7 +32,7 @@ const BLOCKS = {
   intercept: 0,
   signals: {
     ...{ attention: { ...none, weight: 2 }, lead: none, words: none, unmatched: none },
-    ...{ missing: none, emptiness: none, similarity: none, similarityLead: none },
+    ...{ missing: none, unknown: none, emptiness: none, similarity: none, similarityLead: none },
   },
   threshold: 0.2,
 };
