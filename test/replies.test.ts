@@ -38,6 +38,20 @@ test("minScore leaves out passages with lower scores", async () => {
   assert.equal(await model.retrieve("Where does it flow?", index, none), []);
 });
 
+test("a reply names what the question names and no passage has", async () => {
+  await using model = await ReAtt.load(at("model"));
+  await using index = await model.index(PASSAGES, { directory: at("unknown") });
+  const unknown = async (question: string, options = {}): Promise<unknown> =>
+    (await model.answer(question, index, { maxAnswerTokens: 2, ...options })).unknown;
+  assert.equal(await unknown("What did James Watt patent in 1781 or in 1791?"), ["1791"]);
+  assert.equal(await unknown("What did James Prescott Joule patent?"), ["Prescott", "Joule"]);
+  assert.is(await unknown("What did James Watt patent in 1781?"), undefined);
+  const filter = (ordinal: number): boolean => ordinal < 2;
+  assert.equal(await unknown("Did James Watt sail the Rhine?", { filter }), ["James", "Watt"]);
+  const read = await model.read("What did James Joule patent?", PASSAGES, { maxAnswerTokens: 2 });
+  assert.is(read.unknown, undefined); // of passages of the caller
+});
+
 test("a long passage is read in windows, and ranked by the best of them", async () => {
   await using model = await ReAtt.load(at("model"));
   const question = "Where does it flow?";

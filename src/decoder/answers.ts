@@ -36,7 +36,13 @@ import {
 import { otherRecords } from "./records.ts";
 import { relevances } from "./relevance.ts";
 import { type Source, sourceOf } from "./source.ts";
-import { askedTerms, repeatsQuestion, specificsOf } from "./support.ts";
+import {
+  askedTerms,
+  missingSpecifics,
+  repeatsQuestion,
+  specificsOf,
+  unknownOf,
+} from "./support.ts";
 import {
   chooseWindows,
   type PassageToRead,
@@ -123,6 +129,11 @@ export interface Reply<P extends PassageInput> {
    * reads to find or to check the answer. None if no block is probable enough.
    */
   readonly evidence: readonly Evidence[];
+  /**
+   * Names, numbers and codes of the question that no passage has which the search may return; absent
+   * if there are none. An answer is then probably about something else.
+   */
+  readonly unknown?: readonly string[] | undefined;
   /** Why a question of a batch could not be answered, such as its length; absent otherwise. */
   readonly error?: InputError | undefined;
   /**
@@ -209,11 +220,25 @@ export async function answerFromPassages<P extends PassageInput>(
       written.passages,
     );
     const evidence = evidenceOf(read, about, blockCalibration, options.linkOf);
-    const reply = fusionReply(model, readings[i]!, { ...written, evidence }, signals, options);
+    const reply = {
+      ...fusionReply(model, readings[i]!, { ...written, evidence }, signals, options),
+      ...unknownWords(question, passages[i]!, match),
+    };
     if (!streams && reply.answer !== "") options.onText?.(reply.answer, i);
     replies.push(reply);
   }
   return replies;
+}
+
+/** What a question names and no passage has. */
+function unknownWords(
+  { text }: TokenizedQuestion,
+  passages: readonly PassageInput[],
+  match: Match | undefined,
+): Pick<UntimedReply<PassageInput>, "unknown"> {
+  const missing = match?.known ? missingSpecifics(specificsOf(text), passages) : [];
+  const unknown = unknownOf(missing, match?.known ?? new Set()).map(({ written }) => written);
+  return unknown.length > 0 ? { unknown } : {};
 }
 
 /** The windows that are read of the passages of a question. As in the release, a limit cuts. */

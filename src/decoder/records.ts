@@ -9,12 +9,12 @@ import { blocksOf, type TextBlock } from "../text/blocks.ts";
 import type { PassageInput } from "../text/passage.ts";
 import { segmentsOf } from "../text/shown-blocks.ts";
 import type { Span } from "../text/span.ts";
-import { missingSpecifics, missingTerms } from "./support.ts";
+import { missingSpecifics, missingTerms, type Specific } from "./support.ts";
 
 /** What a question asks about (support.ts). */
 export interface Asked {
   readonly terms: readonly string[];
-  readonly specifics: readonly string[];
+  readonly specifics: readonly Specific[];
 }
 
 /** The records of a passage that a question does not mean. */

@@ -50,6 +50,14 @@ const SENTENCE_END = /(?:^|[.?!:…])["'”’)\]]*\s*$/u;
 const ABBREVIATION = /^\p{Lu}{1,5}s?$/u;
 const MAX_MISSING = 2;
 
+/** A number, code or name of a question. */
+export interface Specific {
+  /** As the question has it. */
+  readonly written: string;
+  /** In lower case, without the signs and letters of its form: what texts are searched for. */
+  readonly word: string;
+}
+
 /**
  * Which numbers, codes and names of a question stand in no text: a passage about another record,
  * year or person is no answer. Of 2,890 questions about documents, 3.8 % have one that the passage
@@ -59,15 +67,14 @@ const MAX_MISSING = 2;
  * @param specifics `specificsOf` the question
  */
 export function missingSpecifics(
-  specifics: readonly string[],
+  specifics: readonly Specific[],
   texts: readonly Text[],
-): readonly string[] {
+): readonly Specific[] {
   const found = withoutJoints(texts.map(({ title = "", text }) => `${title} ${text}`).join(" "));
-  const missing = specifics.filter((word) => !hasWord(found, word));
+  const missing = specifics.filter(({ word }) => !hasWord(found, word));
   if (missing.length === 0) return missing; // the terms of a text take longer
   const terms = new Set(termsOf(found));
-  const isInflected = (word: string): boolean => termsOf(word).every((term) => terms.has(term));
-  return missing.filter((word) => !isInflected(word));
+  return missing.filter(({ word }) => !termsOf(word).every((term) => terms.has(term)));
 }
 
 /**
@@ -79,15 +86,21 @@ export function missingSpecifics(
  * @param known the specifics that some passage has; undefined if that is not known
  */
 export const missingSignals = (
-  missing: readonly string[],
+  missing: readonly Specific[],
   known: ReadonlySet<string> | undefined,
 ): { readonly missing: number; readonly unknown: number | undefined } => ({
   missing: Math.min(MAX_MISSING, missing.length),
-  unknown: known && Math.min(MAX_MISSING, missing.filter((word) => !known.has(word)).length),
+  unknown: known && Math.min(MAX_MISSING, unknownOf(missing, known).length),
 });
 
-/** Numbers, codes, and capitalised words that begin no sentence, in lower case. */
-export function specificsOf(question: string): readonly string[] {
+/** Those that no passage of an index has. */
+export const unknownOf = (
+  missing: readonly Specific[],
+  known: ReadonlySet<string>,
+): readonly Specific[] => missing.filter(({ word }) => !known.has(word));
+
+/** Numbers, codes, and capitalised words that begin no sentence. */
+export function specificsOf(question: string): readonly Specific[] {
   const words = Array.from(question.matchAll(WORD));
   const isCapital = (word: string): boolean => /^\p{Lu}/u.test(word) && !ABBREVIATION.test(word);
   // Where most words are capitalised, as in a title, none is a name for that.
@@ -95,11 +108,12 @@ export function specificsOf(question: string): readonly string[] {
   const isSpecific = ({ 0: word, index }: RegExpExecArray): boolean =>
     /\p{N}/u.test(word) ||
     (hasNames && isCapital(word) && !SENTENCE_END.test(question.slice(0, index)));
-  const specifics = words.filter(isSpecific).map(([word]) => {
-    const plain = withoutJoints(word);
-    return NUMBER.exec(plain)?.[1] ?? plain;
+  const specifics = words.filter(isSpecific).map(([written]): [string, Specific] => {
+    const plain = withoutJoints(written);
+    const word = NUMBER.exec(plain)?.[1] ?? plain;
+    return [word, { written, word }];
   });
-  return [...new Set(specifics)];
+  return [...new Map(specifics).values()];
 }
 
 /** In lower case, without the signs within numbers and codes: 1,000 as 1000, UTF-8 as utf8. */

@@ -60,7 +60,10 @@ export async function* answers(
     const all = await find(model, batch, index, request);
     const known = await index.snapshot((generation) =>
       Promise.all(
-        all.map(({ question }) => knownWords(generation, specificsOf(question.text), request)),
+        all.map(({ question: { text } }) => {
+          const words = specificsOf(text).map(({ word }) => word);
+          return knownWords(generation, words, request);
+        }),
       ),
     );
     return all.map(({ question, passages: found }, i): Found<Hit> => {

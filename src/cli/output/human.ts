@@ -59,11 +59,18 @@ export function formatReply(
   return [
     plain(question),
     reply.error?.message ?? answerLine(reply, answer),
+    ...unknownLines(reply.unknown),
     ...sourceLines(reply.source),
     ...(blocks.length > 0 ? blocks : passages),
     times.join(", "),
     "",
   ].join("\n");
+}
+
+/** What the question names and no passage has. */
+function unknownLines(unknown: Reply<Hit>["unknown"] = []): string[] {
+  const words = unknown.map((word) => JSON.stringify(plain(word)));
+  return words.length === 0 ? [] : [`no passage has ${words.join(" or ")}`];
 }
 
 /** The answer and its probability; without an answer there can be blocks that answer. */

@@ -117,6 +117,10 @@ export const REPLY = z.object({
     .optional()
     .describe("Where the answer stands."),
   evidence: z.array(EVIDENCE).describe("The blocks that most probably answer, best first."),
+  unknown: z
+    .array(z.string())
+    .optional()
+    .describe("Names, numbers and codes of the question that no passage has."),
   error: z.string().optional().describe("Why the question could not be answered."),
   passages: z.array(
     z.object({
@@ -262,6 +266,7 @@ export function replyToJson(
     abstained,
     source,
     evidence,
+    unknown,
     error,
     passages,
   }: Reply<Passage & Partial<Hit>>,
@@ -274,6 +279,7 @@ export function replyToJson(
     abstained,
     ...(source && { source: { ...source, span: { ...source.span } } }),
     evidence: evidence.map(({ signals: _, ...block }) => ({ ...block })),
+    ...(unknown && { unknown: [...unknown] }),
     ...(error && { error: error.message }),
     passages: passages.map((passage) => ({
       id: passage.id,

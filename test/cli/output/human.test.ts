@@ -43,6 +43,10 @@ retrieve 12 ms, read 46 ms
     formatReply("?", { ...reply, answer: "", abstained: true }, false),
     "\nno answer (confidence 50 %)\n",
   );
+  assert.match(
+    formatReply("?", { ...reply, unknown: ["KX-\x1b4499", "Ann"] }, false),
+    '%)\nno passage has "KX- 4499" or "Ann"\n',
+  );
 });
 
 test("blocks are shown with their lines in place of the passages", () => {
