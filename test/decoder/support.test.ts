@@ -30,6 +30,8 @@ test("numbers, codes and names that no passage has are missing, at most two", ()
     ["", 0],
     ["Why? Because of Meyer", 0], // begins a sentence
     ["May I ask Meyer?", 0],
+    ["who is meyer@example.org", 1],
+    ["what is at mail.example.org, e.g. now?", 1],
     ["Did Meyer write PDFs on his PC?", 0], // said in other words, perhaps
     ["Which Towns did Meyer's count leave out?", 0], // inflected
     ["What did the 10412 Meyers do?", 0],
