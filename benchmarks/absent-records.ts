@@ -1,7 +1,8 @@
 /**
  * Asks made-up documents for records that are in them and for records that are not, of five kinds
- * (absent-records/questions.ts). The recipe fits the calibrations with other seeds. Prints by kind how many of the records that are there are answered right,
- * and for how many of the others an answer or a block is shown, with the defaults of `answer`.
+ * (absent-records/questions.ts). Prints by kind how many of the records that are there are answered
+ * right, and for how many of the others an answer or a block is shown, with the defaults of
+ * `answer`.
  *
  *     npx tsx benchmarks/absent-records.ts [--model DIR] [--seed N] [--verbose]
  */

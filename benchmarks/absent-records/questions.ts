@@ -1,6 +1,7 @@
 /**
- * Made-up documents of five kinds, towns by year in a table, parts in CSV, hosts in lines, people in
- * a list, lighthouses in sentences, with questions about records that are there, and about others.
+ * Made-up documents of five kinds: towns by year in a table, parts in CSV, hosts in lines, people
+ * in a list, lighthouses in sentences, with questions about records that are there, and about
+ * others.
  */
 
 import { createRandom } from "../../src/math/random.ts";

@@ -130,8 +130,8 @@ export interface Reply<P extends PassageInput> {
    */
   readonly evidence: readonly Evidence[];
   /**
-   * Names, numbers and codes of the question that no passage has which the search may return; absent
-   * if there are none. An answer is then probably about something else.
+   * Names, numbers and codes of the question that no passage has which the search may return;
+   * absent if there are none. An answer is then probably about something else.
    */
   readonly unknown?: readonly string[] | undefined;
   /** Why a question of a batch could not be answered, such as its length; absent otherwise. */

@@ -11,7 +11,9 @@ export interface BlockSignals {
   readonly lead: number;
   /** Natural logarithm of 1 + the number of its words. */
   readonly words: number;
-  /** The share of the terms that the question is about which stand neither in it nor in its title. */
+  /**
+   * The share of the terms that the question is about which stand neither in it nor in its title.
+   */
   readonly unmatched: number;
   /** How many numbers, codes and names of the question its passage does not have, at most 2. */
   readonly missing: number;

@@ -19,12 +19,13 @@ import type { Resolved } from "../options/option.ts";
 import { PASSAGES_READ, PASSAGES_RETURNED } from "../options/search-request.ts";
 import { chooseHybrid, type HybridOptions } from "../retrieval/hybrid.ts";
 import { knownWords } from "../retrieval/query/known-words.ts";
-import type { FoundPassage } from "../retrieval/rank.ts";
+import type { FoundPassage, RankRequest } from "../retrieval/rank.ts";
+import type { IndexGeneration } from "../retrieval/search/generation.ts";
 import type { TokenIndex } from "../retrieval/search/token-index.ts";
 import type { PassageInput } from "../text/passage.ts";
 import { type LoadedModel, scorePassages, tokenize, tokenizeOrError } from "./loaded-model.ts";
 import type { ANSWER } from "./options.ts";
-import { find, type Hit, hitsBy, noticeChanges } from "./retrieving.ts";
+import { type FoundFor, find, type Hit, hitsBy, noticeChanges } from "./retrieving.ts";
 import { recordUnanswered } from "./unanswered.ts";
 
 /** Questions of a batch share a pass over the index and each step of the decoder. */
@@ -58,14 +59,7 @@ export async function* answers(
     noticed ??= noticeChanges(index, options);
     await noticed;
     const all = await find(model, batch, index, request);
-    const known = await index.snapshot((generation) =>
-      Promise.all(
-        all.map(({ question: { text } }) => {
-          const words = specificsOf(text).map(({ word }) => word);
-          return knownWords(generation, words, request);
-        }),
-      ),
-    );
+    const known = await index.snapshot((generation) => knownOf(all, generation, request));
     return all.map(({ question, passages: found }, i): Found<Hit> => {
       const toRead = found.slice(0, readTopK);
       const next = found[readTopK];
@@ -89,6 +83,25 @@ export async function* answers(
       await recordUnanswered(options.unansweredFile, question, reply);
     yield reply;
   }
+}
+
+/**
+ * The names and numbers of each question that some passage has which the search may return;
+ * undefined for an index without words, and for a store.
+ */
+async function knownOf(
+  found: readonly FoundFor[],
+  generation: IndexGeneration,
+  { filter, where, hybrid }: Pick<RankRequest, "filter" | "where" | "hybrid">,
+): Promise<(ReadonlySet<string> | undefined)[]> {
+  const asked = found.map(({ question: { text } }) => specificsOf(text).map(({ word }) => word));
+  if (asked.every((words) => words.length === 0)) return asked.map(() => new Set());
+  const search = generation.isRemote
+    ? undefined
+    : (hybrid?.lexical?.bm25 ?? (await generation.words()));
+  if (!search) return asked.map(() => undefined);
+  const accept = filter || where ? await generation.accepting({ filter, where }) : undefined;
+  return Promise.all(asked.map((words) => knownWords(words, search, accept)));
 }
 
 /**

@@ -1,7 +1,6 @@
 /** Which words of a question the passages have that a search may return. */
 
-import type { RankRequest } from "../rank.ts";
-import type { IndexGeneration } from "../search/generation.ts";
+import type { WordSearch } from "../search/word-search.ts";
 
 /** Other ways to write a word: 5.0 as v5.0, utf8 as UTF-8. */
 const formsOf = (word: string): string[] => [
@@ -11,19 +10,16 @@ const formsOf = (word: string): string[] => [
 ];
 
 /**
- * The words that stand in some passage that a search may return. Undefined for an index whose words
- * cannot be looked up: that of a store, or one without words.
+ * The words that stand in some passage. Undefined where words cannot be looked up, as in a store.
+ *
+ * @param accept whether a search may return a passage. Default: every passage
  */
 export async function knownWords(
-  index: IndexGeneration,
   words: readonly string[],
-  { filter, where, hybrid }: Pick<RankRequest, "filter" | "where" | "hybrid">,
+  { analyser, having }: Pick<WordSearch, "analyser" | "having">,
+  accept?: (ordinal: number) => boolean,
 ): Promise<ReadonlySet<string> | undefined> {
-  if (words.length === 0) return new Set();
-  const search = index.isRemote ? undefined : (hybrid?.lexical?.bm25 ?? (await index.words()));
-  const { analyser, having } = search ?? {};
-  if (!analyser || !having) return undefined;
-  const accept = filter || where ? await index.accepting({ filter, where }) : undefined;
+  if (!having) return undefined;
   const isKnown = async (word: string): Promise<boolean> => {
     const terms = analyser.terms(word);
     if (terms.length === 0) return true;

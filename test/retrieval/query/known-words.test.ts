@@ -18,15 +18,16 @@ test("words that some passage has are known", async () => {
   await using directory = await temporary();
   await build(directory.path, PASSAGES);
   await using index = await openIndex(directory.path);
-  const knownBy = async (request: Parameters<typeof knownWords>[2]) => {
-    const known = await index.snapshot((generation) => knownWords(generation, WORDS, request));
-    return known && [...known];
-  };
-  assert.equal(await knownBy({}), KNOWN);
-  const lexical = await openLexicalIndex(index);
-  assert.equal(await knownBy({ hybrid: { lambda: 1, lexical } }), KNOWN);
-  assert.equal(await knownBy({ filter: (ordinal) => ordinal === 1 }), ["1989", "meyer", "%"]);
-  assert.equal(await knownBy({ where: { year: 2024 } }), ["kx-4410", "kx4410", "5.0.2", "%"]);
+  const { bm25 } = await openLexicalIndex(index);
+  for (const words of [bm25, (await index.words())!]) {
+    const known = async (accept?: (ordinal: number) => boolean) => [
+      ...(await knownWords(WORDS, words, accept))!,
+    ];
+    assert.equal(await known(), KNOWN);
+    assert.equal(await known((ordinal) => ordinal === 1), ["1989", "meyer", "%"]);
+  }
+  const { analyser } = bm25;
+  assert.is(await knownWords(WORDS, { analyser }), undefined); // of a store
 });
 
 test.run();
