@@ -5,7 +5,7 @@ import { InputError } from "../../../io/errors.ts";
 import { bitsOption } from "../../index/write/automatic-bits.ts";
 import type { Place, PlaceOptions } from "../place.ts";
 import { storeInfo, verifyStore } from "./check-store.ts";
-import { beginExclusive } from "./exclusive-store.ts";
+import { beginExclusive, type ExclusiveStore } from "./exclusive-store.ts";
 import { importPassages } from "./import.ts";
 import { checkUnfinished } from "./import-parts.ts";
 import { openInStore } from "./open-store-index.ts";
@@ -27,7 +27,7 @@ export function storePlace(
 ): Place {
   const pauses = isPatient ? IMPORT_PAUSES : SEARCH_PAUSES;
   let connected: Promise<Store> | undefined;
-  let exclusive: Store | undefined; // while this place synchronises
+  let exclusive: ExclusiveStore | undefined; // while this place synchronises
   const opened = async (): Promise<Store> => {
     connected ??= connect().then((store) => retrying(store, pauses, signal));
     return exclusive ?? connected;
@@ -53,9 +53,12 @@ export function storePlace(
     },
     async add(passages, { deleted = [], labels: _, ...options }) {
       const store = await opened();
+      const change = exclusive?.beginChange?.();
       const importing = { bits: undefined, isImport: false, signal };
-      if (passages) await importPassages(store, passages, { ...options, ...importing });
-      if (deleted.length > 0) await deleteFrom(store, deleted, signal);
+      if (passages)
+        await importPassages(change?.store ?? store, passages, { ...options, ...importing });
+      if (change) await change.publish(deleted.filter(isStorable));
+      else if (deleted.length > 0) await deleteFrom(store, deleted, signal);
     },
     delete: async (ids) => deleteFrom(await opened(), ids, signal),
     checkPassage: checkStorable,
