@@ -3,6 +3,7 @@
 import { crc32 } from "node:zlib";
 import { InputError } from "../../../io/errors.ts";
 import { bitsOption } from "../../index/write/automatic-bits.ts";
+import type { BuildProgress } from "../../index/write/build.ts";
 import type { Place, PlaceOptions } from "../place.ts";
 import { storeInfo, verifyStore } from "./check-store.ts";
 import { beginExclusive, type ExclusiveStore } from "./exclusive-store.ts";
@@ -51,14 +52,24 @@ export function storePlace(
       const importing = { bits: bitsOption({ bits }), isImport: true, signal };
       await importPassages(store, passages, { ...options, ...importing });
     },
-    async add(passages, { deleted = [], labels: _, ...options }) {
+    async add(passages, { deleted = [], labels: _, onProgress, ...options }) {
       const store = await opened();
       const change = exclusive?.beginChange?.();
-      const importing = { bits: undefined, isImport: false, signal };
+      let finished: BuildProgress | undefined;
+      const report = (progress: BuildProgress): void => {
+        if (change && progress.event === "finished") finished = progress;
+        else onProgress?.(progress);
+      };
+      const importing = { bits: undefined, isImport: false, signal, onProgress: report };
       if (passages)
         await importPassages(change?.store ?? store, passages, { ...options, ...importing });
-      if (change) await change.publish(deleted.filter(isStorable));
-      else if (deleted.length > 0) await deleteFrom(store, deleted, signal);
+      if (!change) {
+        if (deleted.length > 0) await deleteFrom(store, deleted, signal);
+        return;
+      }
+      if (finished) onProgress?.({ ...finished, event: "publishing" });
+      await change.publish(deleted.filter(isStorable));
+      if (finished) onProgress?.(finished);
     },
     delete: async (ids) => deleteFrom(await opened(), ids, signal),
     checkPassage: checkStorable,

@@ -181,12 +181,14 @@ function postgresTests(server: PostgresServer): void {
     );
     await rejects(stopping, /stopped/);
     assert.equal(await texts(), sorted(before));
+    const events: string[] = [];
     const ids = new Set(after.map(({ id }) => id));
     const deleted = before.map(({ id }) => id).filter((id) => !ids.has(id));
     await place.exclusively(() =>
       place.add(after, {
         header,
         deleted,
+        onProgress: ({ event }) => events.push(event),
         encode: async (window) => {
           encoded += window.length;
           return encode(window);
@@ -194,6 +196,7 @@ function postgresTests(server: PostgresServer): void {
       }),
     );
     assert.is(encoded, 700);
+    assert.equal(events.slice(-2), ["publishing", "finished"]);
     assert.equal(await texts(), sorted(after));
     assert.equal((await sql(`SELECT count(*)::int FROM ${schemaOf(address)}.staged`)).rows, [
       { count: 0 },
