@@ -208,6 +208,7 @@ async function chosenFor(
     generation,
     () => wordsOf(generation, hybrid?.lexical, signal),
     text,
+    signal,
   );
   const passes = chosen && filter && (await generation.accepting({ filter }));
   return passes

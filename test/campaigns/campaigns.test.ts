@@ -13,6 +13,8 @@ const COUNTS: Readonly<Record<string, number>> = {
   "writer-kills": 60,
   "training-kills": 5,
   "refresh-kills": 1,
+  "postgres-kills": 3,
+  "full-disk": 20,
 };
 /** These run beside the others: two mostly wait for time limits, and one takes the longest. */
 const BESIDE = ["hostile-http", "hostile-hub", "training-kills"];

@@ -1,7 +1,10 @@
 /** Clients that are slow, silent or gone, and the stop of the server. */
 
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -55,6 +58,37 @@ test("silent and slow clients are disconnected, and others get their answers", a
   assert.match(texts[1]!, "408 Request Timeout");
   assert.match(texts[2]!, "408 Request Timeout");
   await answers();
+});
+
+test("the state of the server is answered while the largest questions are searched", async () => {
+  const words = Array.from({ length: 500 }, (_, i) => `word${(i * 7919) % 500}`);
+  const passages = Array.from({ length: 210 }, (_, i) => ({
+    id: `p${i}`,
+    text: words.slice(i, i + 20).join(" "),
+  }));
+  const directory = mkdtempSync(join(tmpdir(), "reatt-searched-"));
+  await using index = await server.model.index(passages, { directory, bits: 4 });
+  const searching = await startTestServer({ index });
+  let isSearching = true;
+  const searches = Promise.all(
+    Array.from({ length: 7 }, async (_, i) => {
+      const question = words.slice(i, i + 60).join(" ");
+      const response = await send(`${searching.url}/v1/retrieve`, { question, topK: 200 - i });
+      assert.is(response.status, 200);
+      assert.is((await response.json()).results.length, 200 - i);
+    }),
+  ).finally(() => {
+    isSearching = false;
+  });
+  let answered = 0;
+  while (isSearching) {
+    assert.is((await fetch(`${searching.url}/healthz`)).status, 200);
+    if (isSearching) answered++;
+  }
+  await searches;
+  assert.ok(answered >= 7, `${answered} answers`);
+  await searching.close();
+  rmSync(directory, { recursive: true });
 });
 
 test("data that is no HTTP", async () => {

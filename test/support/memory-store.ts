@@ -83,6 +83,7 @@ export function memoryStore(): Store {
     async *rows() {
       yield* sorted();
     },
+    snapshot: (work) => work(),
     async [Symbol.asyncDispose]() {},
   };
 }

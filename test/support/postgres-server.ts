@@ -38,6 +38,8 @@ export interface PostgresServer extends AsyncDisposable {
   start(): Promise<void>;
   /** Ends the server as a power cut would: all its processes at once. */
   kill(): Promise<void>;
+  /** SIGINT ends it in order, without its clients; SIGQUIT at once. */
+  end(signal: "SIGINT" | "SIGQUIT"): Promise<void>;
 }
 
 /** The platform in the names of wheels; undefined where there is no such wheel. */
@@ -144,6 +146,11 @@ async function launch(): Promise<PostgresServer> {
     },
     start,
     kill: stop,
+    async end(signal) {
+      const exited = once(server!, "exit");
+      server!.kill(signal);
+      await exited;
+    },
     async [Symbol.asyncDispose]() {
       await stop();
       await rm(folder, { recursive: true, force: true });

@@ -8,6 +8,7 @@ import { parseJson } from "../../io/json/parse-json.ts";
 import { readSmallFile } from "../../io/small-file.ts";
 import { placeOf } from "../../retrieval/places/place-of.ts";
 import { assistantSchema } from "../../server/options.ts";
+import { isLinkBase } from "../../text/link.ts";
 
 export const CONFIG_NAME = "reatt.config.json";
 /** The first of them that a folder has counts. */
@@ -27,7 +28,7 @@ const collection = z.strictObject({
   /** What the documents are about. */
   description: z.string().min(1).optional(),
   /** The beginning of the addresses of documents. */
-  linkBase: z.string().refine(URL.canParse, "an address").optional(),
+  linkBase: z.string().refine(isLinkBase, "an address of http, https or file").optional(),
   /** Instructions for assistants, and names and descriptions of tools. */
   assistant: assistantSchema.optional(),
   /** Default: the model of the package. */

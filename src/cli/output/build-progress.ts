@@ -27,6 +27,12 @@ export function startBuildProgress(
       lastCut = cut ?? lastCut;
       const note = lastCut ? `${lastCut.tokens} tokens cut` : undefined;
       if (event === "finished") return;
+      if (event === "publishing") {
+        encoding?.stop();
+        encoding = undefined;
+        process.stderr.write("replacing passages of the collection …\n");
+        return;
+      }
       if (event === "compressed") {
         if (compressing) return compressing.update(passages);
         encoding?.stop();

@@ -10,6 +10,8 @@ export interface OpenGeneration<State> {
   readonly generation: IndexGeneration;
   /** What distinguishes it from newer ones. */
   readonly state: State;
+  /** Does a call whose reads are of one moment. Default: all of the generation are. */
+  readonly snapshot?: (<Result>(work: () => Promise<Result>) => Promise<Result>) | undefined;
   release(): Promise<void>;
 }
 
@@ -40,8 +42,8 @@ export function refreshingIndex<State>(
   let refreshing: Promise<boolean> | undefined;
 
   const pin = (): Pinned => {
-    const { generation, calls } = current;
-    return { generation, use: (work) => lifetime.use(() => calls.use(work)) };
+    const { generation, calls, snapshot = (work) => work() } = current;
+    return { generation, use: (work) => lifetime.use(() => calls.use(() => snapshot(work))) };
   };
   const refreshOnce = async (): Promise<boolean> => {
     const newer = await openNewer(current.state);

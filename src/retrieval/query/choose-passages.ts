@@ -7,6 +7,8 @@ import type { IndexGeneration } from "../search/generation.ts";
 import type { WordSearch } from "../search/word-search.ts";
 import { type Keyword, keywordsOf, straightQuotes } from "./keywords.ts";
 
+/** Those that come first in a question: each reads the fields of all passages, or many texts. */
+const MAX_KEYWORDS = 10;
 /** Of more passages with the words of a phrase, their order is not compared. */
 const MAX_COMPARED = 20_000;
 /** Passages with a word that are looked at for an option of this name. */
@@ -25,16 +27,18 @@ type SearchedIndex = Pick<IndexGeneration, "isRemote" | "passages" | "visitField
 /**
  * What the keywords of a question choose; undefined for a question without keywords. A phrase that
  * no passage has, a word that no passage has or that texts write with its hyphen, and a field that
- * no passage has or whose value none has are words as others are.
+ * no passage has or whose value none has are words as others are, and so are more than 10 keywords.
  */
 export async function choosePassages(
   index: SearchedIndex,
   words: () => Promise<WordSearch>,
   question: string,
+  signal?: AbortSignal,
 ): Promise<ChosenPassages | undefined> {
   const conditions: Accept[] = [];
   let text = straightQuotes(question);
-  for (const keyword of index.isRemote ? [] : keywordsOf(text)) {
+  for (const keyword of index.isRemote ? [] : keywordsOf(text).slice(0, MAX_KEYWORDS)) {
+    signal?.throwIfAborted();
     const accept = await chosenBy(index, words, keyword);
     if (!accept) continue;
     conditions.push(accept);

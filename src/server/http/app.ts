@@ -118,7 +118,8 @@ function addPages(app: Hono<Env>): void {
 function addOperations(app: Hono<Env>, options: AppOptions): void {
   const { service, metrics, version, isKey, writable } = options;
   const shown = ROUTES.filter(({ writes }) => writable || !writes);
-  const description = describeApi(shown, version, isKey !== undefined);
+  // one text for all: a client can ask many times and read nothing
+  const description = JSON.stringify(describeApi(shown, version, isKey !== undefined));
   app.get("/healthz", (c) =>
     c.json({ status: "ok", passages: service.passageCount, generation: service.generation }),
   );
@@ -129,7 +130,7 @@ function addOperations(app: Hono<Env>, options: AppOptions): void {
   app.get("/metrics", async (c) =>
     c.body(await metrics.render(), 200, { "Content-Type": metrics.contentType }),
   );
-  app.get("/openapi.json", (c) => c.json(description));
+  app.get("/openapi.json", (c) => c.body(description, 200, { "Content-Type": "application/json" }));
 }
 
 function addQuestions(
@@ -143,7 +144,10 @@ function addQuestions(
     work: (onText: ((text: string) => void) | undefined) => Promise<object>,
   ): Promise<Response> =>
     c.req.header("Accept")?.includes("text/event-stream")
-      ? streamEvents(work, (error) => report(error, c.get("requestId")))
+      ? streamEvents(work, {
+          onReply: (bytes) => replies.take(bytes),
+          onError: (error) => report(error, c.get("requestId")),
+        })
       : send(c, replies, await work(undefined));
   app.post("/v1/retrieve", async (c) => {
     const request = await bodies.options(c, RETRIEVE_REQUEST);

@@ -5,17 +5,23 @@
 
 import type { ApiError } from "../service/api-error.ts";
 
+interface EventOptions {
+  readonly onReply: (bytes: number) => void;
+  readonly onError: (error: unknown) => ApiError;
+}
+
 /**
  * Answers with events. The response begins with the first event, so an error before it still has
  * its own status.
  *
  * @param work calls `onText` for each piece, and returns the data of the `reply` event
- * @param onError gives the data of an `error` event
+ * @param events `onReply` receives its bytes, and may refuse it; `onError` gives the data of an
+ * `error` event
  * @throws the error of `work` if it comes before the first event
  */
 export async function streamEvents(
   work: (onText: (text: string) => void) => Promise<object>,
-  onError: (error: unknown) => ApiError,
+  { onReply, onError }: EventOptions,
 ): Promise<Response> {
   const encoder = new TextEncoder();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
@@ -30,8 +36,9 @@ export async function streamEvents(
   });
   const send = (event: string, data: object): void => {
     // JSON has no line breaks.
-    if (isOpen)
-      controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`));
+    const bytes = encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    if (event === "reply") onReply(bytes.length);
+    if (isOpen) controller.enqueue(bytes);
   };
   let begin!: () => void;
   const begun = new Promise<"begun">((resolve) => {

@@ -13,6 +13,9 @@ const SAMPLE = 64;
 /** Values are as long in a list to choose from. */
 const MAX_VALUE_CHARACTERS = 100;
 
+/** `a#2` comes before `a#10`. */
+export const { compare: compareNames } = new Intl.Collator("en", { numeric: true });
+
 /** A field of the metadata of passages. */
 export interface Field {
   readonly name: string;
@@ -32,6 +35,8 @@ export interface Catalogue {
   readonly documents: ReadonlyMap<string, readonly number[]>;
   /** The paths of documents, and the ids of those without a path. */
   readonly paths: readonly string[];
+  /** Those that are not empty, in the order of names. */
+  readonly sorted: readonly string[];
   /** How many documents each collection has. */
   readonly counts: ReadonlyMap<string, number>;
   readonly fields: readonly Field[];
@@ -66,9 +71,11 @@ export async function readCatalogue(generation: IndexGeneration): Promise<Catalo
     else documents.set(name, [ordinal]);
   }
   const fields = [...counts].map(([name, count]) => count.describe(name));
+  const all = [...new Set([...paths.values()].flatMap((own) => [...own]))];
   return {
     documents,
-    paths: [...new Set([...paths.values()].flatMap((own) => [...own]))],
+    paths: all,
+    sorted: all.filter((path) => path !== "").sort(compareNames),
     counts: new Map([...paths].map(([collection, own]) => [collection, own.size])),
     fields,
     sample: sample.ordinals,

@@ -1,6 +1,7 @@
 /** Documents and passages of an index by their names: what `get` and `multi_get` return. */
 
 import { extname } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { PathPatterns } from "../../documents/file/path-patterns.ts";
 import { closestName } from "../../options/closest-name.ts";
 import type { IndexGeneration } from "../../retrieval/search/generation.ts";
@@ -8,7 +9,7 @@ import { composed } from "../../retrieval/where/values.ts";
 import type { LinkOf } from "../../text/link.ts";
 import type { Passage } from "../../text/passage.ts";
 import { ApiError } from "./api-error.ts";
-import type { Catalogue } from "./catalogue.ts";
+import { type Catalogue, compareNames } from "./catalogue.ts";
 import type { GetRequest, MultiGetRequest } from "./requests.ts";
 
 /** A document, or the parts of it that were asked for. */
@@ -30,11 +31,10 @@ const MAX_LISTED = 1_000;
 const MAX_OMITTED = 100;
 /** Passages of a document that are in memory to be sorted. */
 const MAX_SORTED = 5_000;
+/** How long paths are compared with patterns before others use the process. */
+const TURN_MS = 20;
 /** Comparing more paths with a misspelt one would take too long. */
 const MAX_COMPARED = 10_000;
-
-/** `a#2` comes before `a#10`. */
-const { compare } = new Intl.Collator("en", { numeric: true });
 
 /**
  * The document or the passage of a name.
@@ -59,16 +59,15 @@ export async function getDocument(
 }
 
 /** The first documents in the order of their names. */
-export function listDocuments({ documents, paths }: Catalogue): {
+export function listDocuments({ documents, sorted }: Catalogue): {
   documents: { document: string; passages: number }[];
   omitted: number;
 } {
-  const named = paths.filter((path) => path !== "").sort(compare);
   return {
-    documents: named
+    documents: sorted
       .slice(0, MAX_LISTED)
       .map((document) => ({ document, passages: documents.get(document)!.length })),
-    omitted: Math.max(0, named.length - MAX_LISTED),
+    omitted: Math.max(0, sorted.length - MAX_LISTED),
   };
 }
 
@@ -137,16 +136,22 @@ const inSeveral = (found: readonly Named[]): ApiError =>
 /** The documents whose paths match patterns, until the bytes are used up. */
 export async function getDocuments(
   generation: IndexGeneration,
-  { documents, paths }: Catalogue,
+  { documents, sorted }: Catalogue,
   { patterns, collection, maxBytes }: MultiGetRequest,
   signal: AbortSignal,
 ): Promise<{ documents: Found[]; omitted: string[] }> {
   const chosen = chosenOf(generation, collection);
   const wanted = new PathPatterns(patterns.map(composed));
-  const matching = paths
-    .filter((path) => path !== "" && wanted.match(composed(path)))
-    .sort(compare)
-    .flatMap((path) => byCollection(generation, path, documents.get(path)!, chosen));
+  const matching: Named[] = [];
+  let turn = performance.now();
+  for (const path of sorted) {
+    if (wanted.match(composed(path)))
+      matching.push(...byCollection(generation, path, documents.get(path)!, chosen));
+    if (performance.now() - turn < TURN_MS) continue;
+    await setImmediate(); // 20 patterns and many paths take seconds
+    signal.throwIfAborted();
+    turn = performance.now();
+  }
   const budget = new Budget(maxBytes);
   const found: Found[] = [];
   for (const document of matching) {
@@ -172,7 +177,7 @@ async function* inOrder(
   for (let first = 0; first < ordinals.length; first += MAX_SORTED) {
     signal.throwIfAborted();
     const part = await generation.passages(ordinals.slice(first, first + MAX_SORTED));
-    yield* part.sort((a, b) => compare(a.id, b.id));
+    yield* part.sort((a, b) => compareNames(a.id, b.id));
   }
 }
 

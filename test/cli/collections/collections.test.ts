@@ -167,6 +167,9 @@ test("a collection gives links and a description to hits, and instructions are s
   const linkBase = "https://example.org/view?file=";
   const assistant = { instructions: "Quote \u001b[2K the notes." };
   const notes = { path: "notes", index: "other/index", description: "Rivers", linkBase, assistant };
+  const script = { ...notes, linkBase: "javascript:alert(1)//" };
+  await writeFile(config, JSON.stringify({ collections: { notes: script } }));
+  await fails(/got collections\.notes\.linkBase: an address of http, https or file;/, "status");
   await writeFile(config, JSON.stringify({ collections: { notes } }));
   assert.match(await ok("init", "--yes"), /tells assistants .*Quote .*the notes/);
   const [line] = (await ok("retrieve", ...MODEL, "--json", "Rhine")).split("\n");

@@ -48,6 +48,26 @@ test("a very large document is read until the bytes are used up, and no further"
   assert.ok(read.length < 10_000, `${read.length}`);
 });
 
+test("patterns that take long let others use the process, and end with their client", async () => {
+  const paths = Array.from(
+    { length: 3_000 },
+    (_, i) => `${"a".repeat(60)}/${"a".repeat(60)}/${i}.md`,
+  );
+  const generation = generationOf(paths.map((path) => passage(`${path}#1`, "Text.")));
+  const catalogue = await readCatalogue(generation);
+  const patterns = Array.from({ length: 20 }, (_, i) => `/${"*a".repeat(90)}/${i}b`);
+  const client = new AbortController();
+  setImmediate(() => client.abort(new Error("gone")));
+  const asked = getDocuments(generation, catalogue, { patterns, maxBytes: 100 }, client.signal);
+  assert.is(
+    await asked.then(
+      () => "answered",
+      (error: Error) => error.message,
+    ),
+    "gone",
+  );
+});
+
 test("a name without its folder or ending suggests the document", async () => {
   const paths = ["lts.md", "guide/Install.rst", "guide/api/install.html", "lists.md"];
   const generation = generationOf(paths.map((path) => passage(`${path}#1`, "Text.")));

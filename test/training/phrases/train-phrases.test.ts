@@ -10,6 +10,7 @@ import { convertModel } from "../../../src/model/convert.ts";
 import { ReAtt } from "../../../src/reatt.ts";
 import { trainPhrases } from "../../../src/training/phrases/train-phrases.ts";
 import { runCaptured } from "../../cli/support.ts";
+import { rejects } from "../../retrieval/support.ts";
 import { calibrationOf } from "../../support/calibration.ts";
 import { runOf, temporaryFolder, writeLines, writeTinyModel } from "../../support/training.ts";
 
@@ -85,6 +86,14 @@ test("training learns to find the phrase; the rest of the model stays as it is",
     [1, 1],
   );
   assert.ok(further[0]!.loss < steps[150]!.loss + 1e-3); // it begins where the first run ended
+});
+
+test("a folder with files of others is refused before the training", async () => {
+  const out = at("mine");
+  mkdirSync(out);
+  writeLines(join(out, "README.md"), [{}]);
+  const refused = /mine: expected a new or empty folder, got one with README\.md/;
+  await rejects(stepsOf({ ...FILES, data: at("none.jsonl"), out, steps: 1 }), refused);
 });
 
 test("search steps alone learn from answers without passages", async () => {

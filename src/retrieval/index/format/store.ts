@@ -1,5 +1,6 @@
 /** The segments of an index as one store: passages and token keys by ordinal, read from disk. */
 
+import { setImmediate } from "node:timers/promises";
 import type { Passage } from "../../../text/passage.ts";
 import { type PassageFields, unpackFields } from "./packed-passage.ts";
 import { fileOf, findAlive, type Segment } from "./segment.ts";
@@ -101,6 +102,7 @@ export function openStore(segments: readonly Segment[], dimension: number): Pass
     async *fields() {
       for (const [i, segment] of segments.entries())
         for (let first = 0; first < segment.record.passages; first += FIELDS_PER_READ) {
+          await setImmediate(); // blocks in memory are read at once, and others use the process too
           const count = Math.min(FIELDS_PER_READ, segment.record.passages - first);
           for (const [at, packed] of (await segment.packedFields(first, count)).entries())
             if (packed.length > 0)

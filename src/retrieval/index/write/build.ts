@@ -79,9 +79,17 @@ export interface BuildProgress {
    * - `reused`, `encoded`: `passages` are done
    * - `compressed`: `passages` are compressed, including those of an interrupted build; 0 while a
    *   codebook is learned
+   * - `publishing`: a synchronisation of a store makes all of its change visible
    * - `finished`: the new index has replaced the old one
    */
-  readonly event: "resumed" | "diverged" | "reused" | "encoded" | "compressed" | "finished";
+  readonly event:
+    | "resumed"
+    | "diverged"
+    | "reused"
+    | "encoded"
+    | "compressed"
+    | "publishing"
+    | "finished";
   /** Passages that are encoded. */
   readonly passages: number;
   /** Their tokens. */

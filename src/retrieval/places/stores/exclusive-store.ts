@@ -6,13 +6,26 @@
 import { randomUUID } from "node:crypto";
 import { InputError } from "../../../io/errors.ts";
 import { findProperties } from "./properties.ts";
-import type { Store } from "./store.ts";
+import type { NewPassage, Publication, Store } from "./store.ts";
 
 /** The name of the record of the synchronisation that began last. */
 const LATEST = "synchronisation";
 
+/** A change of many passages, of which readers see all or nothing. */
+export interface WholeChange {
+  /** The store as an import sees it: what it puts waits in `staging`. */
+  readonly store: Store;
+  /** Makes the change visible. */
+  publish(deleted: readonly string[]): Promise<void>;
+}
+
+export interface ExclusiveStore extends Store {
+  /** Undefined for a store without transactions, where each part shows when it is written. */
+  readonly beginChange: (() => WholeChange) | undefined;
+}
+
 /** Begins a synchronisation. The store refuses changes once another one has begun. */
-export async function beginExclusive(store: Store): Promise<Store> {
+export async function beginExclusive(store: Store): Promise<ExclusiveStore> {
   const own = randomUUID();
   const begin = async (): Promise<void> => {
     if (await findProperties(store)) await store.writeRecord(LATEST, own);
@@ -24,8 +37,25 @@ export async function beginExclusive(store: Store): Promise<Store> {
     if (latest !== own) throw overtaken(store.address);
   };
   await begin();
+  const { staging } = store;
+  const beginChange =
+    staging &&
+    (() =>
+      wholeChange(store, {
+        digests: staging.digests,
+        async put(passages) {
+          await check();
+          await staging.put(passages);
+        },
+        async publish(publication) {
+          await check();
+          const only = { name: LATEST, contents: own };
+          if (!(await staging.publish(publication, only))) throw overtaken(store.address);
+        },
+      }));
   return {
     ...store,
+    beginChange,
     async put(passages) {
       await check();
       await store.put(passages);
@@ -38,6 +68,32 @@ export async function beginExclusive(store: Store): Promise<Store> {
       await check();
       await store.writeRecord(name, contents);
     },
+  };
+}
+
+interface Waiting {
+  put(passages: readonly NewPassage[]): Promise<void>;
+  digests(ids: readonly string[]): Promise<Map<string, string>>;
+  publish(publication: Publication): Promise<void>;
+}
+
+function wholeChange(store: Store, waiting: Waiting): WholeChange {
+  const put = new Map<string, string>();
+  return {
+    store: {
+      ...store,
+      async put(passages) {
+        await waiting.put(passages);
+        for (const { passage, digest } of passages) put.set(passage.id, digest);
+      },
+      /** What a synchronisation that was stopped has encoded is not encoded again. */
+      async digests(ids) {
+        const encoded = await waiting.digests(ids);
+        for (const [id, digest] of encoded) put.set(id, digest);
+        return new Map([...(await store.digests(ids)), ...encoded]);
+      },
+    },
+    publish: (deleted) => waiting.publish({ put, deleted }),
   };
 }
 

@@ -113,5 +113,10 @@ export async function openCollection(
     await scorer[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
   };
-  return { generation: index, state: { store, statistics, generation }, release };
+  return {
+    generation: index,
+    state: { store, statistics, generation },
+    snapshot: store.snapshot,
+    release,
+  };
 }

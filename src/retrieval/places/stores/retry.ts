@@ -27,6 +27,7 @@ export function retrying(store: Store, pauses: readonly number[], signal?: Abort
     }
     return work();
   };
+  const { staging } = store;
   return {
     address: store.address,
     create: (...given) => repeated(() => store.create(...given)),
@@ -45,6 +46,12 @@ export function retrying(store: Store, pauses: readonly number[], signal?: Abort
     bytes: () => repeated(() => store.bytes()),
     matching: (where) => store.matching(where),
     rows: () => store.rows(),
+    snapshot: (work) => store.snapshot(work),
+    staging: staging && {
+      put: (passages) => repeated(() => staging.put(passages)),
+      digests: (ids) => repeated(() => staging.digests(ids)),
+      publish: (...given) => repeated(() => staging.publish(...given)),
+    },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

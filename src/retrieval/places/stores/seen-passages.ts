@@ -1,9 +1,12 @@
 /**
- * The passages of a store that an open index has seen. Each has an ordinal from then on, and the
+ * The passages of a store that an open index has seen. Each has an ordinal from then on, and
+ * another one after a change, so that no question mixes what it found with what came later. The
  * last ones stay in memory: a question needs its candidates several times.
  */
 
 import { InputError } from "../../../io/errors.ts";
+import type { Passage } from "../../../text/passage.ts";
+import { digestOf } from "./digest.ts";
 import type { Store, StoredPassage } from "./store.ts";
 
 /** Passages that the store is asked for at once; their codes take some MB. */
@@ -15,6 +18,7 @@ export class SeenPassages {
   readonly #store: Store;
   readonly #memoryLimit: number;
   readonly #ids: string[] = [];
+  /** By the digest of a passage. */
   readonly #ordinals = new Map<string, number>();
   /** By ordinal; the last used comes last. */
   readonly #rows = new Map<number, StoredPassage>();
@@ -34,9 +38,10 @@ export class SeenPassages {
     return this.#ids[ordinal]!;
   }
 
-  ordinalOf(id: string): number {
-    const ordinal = this.#ordinals.get(id) ?? this.#ids.push(id) - 1;
-    this.#ordinals.set(id, ordinal);
+  ordinalOf(passage: Passage): number {
+    const digest = digestOf(passage);
+    const ordinal = this.#ordinals.get(digest) ?? this.#ids.push(passage.id) - 1;
+    this.#ordinals.set(digest, ordinal);
     return ordinal;
   }
 
@@ -50,7 +55,7 @@ export class SeenPassages {
     this.#forgetOldest(); // before: what is found now is used next
     const sorted = [...found].sort((a, b) => (a.passage.id < b.passage.id ? -1 : 1));
     return Uint32Array.from(sorted, (row) => {
-      const ordinal = this.ordinalOf(row.passage.id);
+      const ordinal = this.ordinalOf(row.passage);
       this.#keep(ordinal, row);
       return ordinal;
     });
@@ -68,8 +73,7 @@ export class SeenPassages {
     const missing = [...found.keys()].filter((ordinal) => !found.get(ordinal));
     for (let first = 0; first < missing.length; first += GET_BATCH) {
       const some = missing.slice(first, first + GET_BATCH).map((ordinal) => this.id(ordinal));
-      for (const row of await this.#store.get(some))
-        found.set(this.#ordinals.get(row.passage.id)!, row);
+      for (const row of await this.#store.get(some)) found.set(this.ordinalOf(row.passage), row);
     }
     return wanted.map((ordinal) => {
       const row = found.get(ordinal);
@@ -100,7 +104,7 @@ const sizeOf = ({ passage: { id, title, text }, codes }: StoredPassage): number 
 const deleted = (where: string, id: string): InputError =>
   new InputError({
     where,
-    expected: `the passage ${JSON.stringify(id)}`,
-    got: "none: it was deleted meanwhile",
+    expected: `the passage ${JSON.stringify(id)} as it was found`,
+    got: "none: it was changed or deleted meanwhile",
     remedy: "ask again",
   });

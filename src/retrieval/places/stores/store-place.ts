@@ -3,9 +3,10 @@
 import { crc32 } from "node:zlib";
 import { InputError } from "../../../io/errors.ts";
 import { bitsOption } from "../../index/write/automatic-bits.ts";
+import type { BuildProgress } from "../../index/write/build.ts";
 import type { Place, PlaceOptions } from "../place.ts";
 import { storeInfo, verifyStore } from "./check-store.ts";
-import { beginExclusive } from "./exclusive-store.ts";
+import { beginExclusive, type ExclusiveStore } from "./exclusive-store.ts";
 import { importPassages } from "./import.ts";
 import { checkUnfinished } from "./import-parts.ts";
 import { openInStore } from "./open-store-index.ts";
@@ -27,7 +28,7 @@ export function storePlace(
 ): Place {
   const pauses = isPatient ? IMPORT_PAUSES : SEARCH_PAUSES;
   let connected: Promise<Store> | undefined;
-  let exclusive: Store | undefined; // while this place synchronises
+  let exclusive: ExclusiveStore | undefined; // while this place synchronises
   const opened = async (): Promise<Store> => {
     connected ??= connect().then((store) => retrying(store, pauses, signal));
     return exclusive ?? connected;
@@ -51,11 +52,24 @@ export function storePlace(
       const importing = { bits: bitsOption({ bits }), isImport: true, signal };
       await importPassages(store, passages, { ...options, ...importing });
     },
-    async add(passages, { deleted = [], labels: _, ...options }) {
+    async add(passages, { deleted = [], labels: _, onProgress, ...options }) {
       const store = await opened();
-      const importing = { bits: undefined, isImport: false, signal };
-      if (passages) await importPassages(store, passages, { ...options, ...importing });
-      if (deleted.length > 0) await deleteFrom(store, deleted, signal);
+      const change = exclusive?.beginChange?.();
+      let finished: BuildProgress | undefined;
+      const report = (progress: BuildProgress): void => {
+        if (change && progress.event === "finished") finished = progress;
+        else onProgress?.(progress);
+      };
+      const importing = { bits: undefined, isImport: false, signal, onProgress: report };
+      if (passages)
+        await importPassages(change?.store ?? store, passages, { ...options, ...importing });
+      if (!change) {
+        if (deleted.length > 0) await deleteFrom(store, deleted, signal);
+        return;
+      }
+      if (finished) onProgress?.({ ...finished, event: "publishing" });
+      await change.publish(deleted.filter(isStorable));
+      if (finished) onProgress?.(finished);
     },
     delete: async (ids) => deleteFrom(await opened(), ids, signal),
     checkPassage: checkStorable,

@@ -68,6 +68,35 @@ export interface StoreStatistics {
   readonly version: string;
 }
 
+/** What a synchronisation changes, all at once. */
+export interface Publication {
+  /** The digests of staged passages, by their ids. */
+  readonly put: ReadonlyMap<string, string>;
+  /** The ids of passages that go. */
+  readonly deleted: readonly string[];
+}
+
+/** A record with the contents that it must have. */
+export interface RecordState {
+  readonly name: string;
+  readonly contents: string;
+}
+
+/** Passages that wait in a store with transactions, where nothing finds them. */
+export interface Staging {
+  /** Adds passages, as `put` of the store does. */
+  put(passages: readonly NewPassage[]): Promise<void>;
+  /** The digests of those of the passages that wait, by id. */
+  digests(ids: readonly string[]): Promise<Map<string, string>>;
+  /**
+   * Changes the collection in one transaction: no reader sees a part of the change. Then nothing
+   * waits any more.
+   *
+   * @returns false, without a change, if the record is another one or a passage does not wait
+   */
+  publish(publication: Publication, only: RecordState): Promise<boolean>;
+}
+
 /**
  * A collection of a store. Every method can be repeated after a failure. A failed connection is an
  * `InputError` with the code `ERR_REATT_STORE_AWAY`.
@@ -112,4 +141,8 @@ export interface Store extends AsyncDisposable {
   matching(where: Where): AsyncGenerator<Passage>;
   /** All passages, each once, in an order of the store. */
   rows(): AsyncGenerator<PassageRow>;
+  /** Does work whose reads are of one moment; in a store without transactions, each of its own. */
+  snapshot<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Undefined for a store without transactions. */
+  readonly staging?: Staging | undefined;
 }

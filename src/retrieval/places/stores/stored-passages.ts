@@ -66,8 +66,10 @@ export function openStoredPassages(
       for await (const row of store.rows()) yield [seen.add([row])[0]!, row.passage];
     },
     async *fields() {
-      for await (const { id, document, metadata } of store.matching({}))
-        yield [seen.ordinalOf(id), { document, metadata }];
+      for await (const passage of store.matching({})) {
+        const { document, metadata } = passage;
+        yield [seen.ordinalOf(passage), { document, metadata }];
+      }
     },
     async packedStates() {
       return { packed: new Uint8Array(), file: store.address };

@@ -64,6 +64,7 @@ const BY_STATE: readonly (readonly [prefix: string, Described])[] = [
       remedy: "free some, and run it again",
     },
   ],
+  ["40", { ...AWAY, remedy: "run it again: another process changed the same passages" }],
   ["53", { ...AWAY, remedy: "allow more connections or memory, or try again later" }],
   ["57", AWAY],
   ["58", { ...AWAY, remedy: "look into the log of the server" }],

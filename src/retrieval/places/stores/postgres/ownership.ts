@@ -9,7 +9,7 @@ import { InputError } from "../../../../io/errors.ts";
 const MARK = "made by reatt";
 
 /** The relations and functions of a collection. */
-const TABLES = ["passages", "records", "counts"];
+const TABLES = ["passages", "records", "counts", "staged"];
 const FUNCTIONS = ["count_insert", "count_delete", "count_update"];
 
 /** Creates a schema with the mark, unless there is one. */
@@ -20,9 +20,13 @@ export const createSchema = (schema: string): string => `DO $$ BEGIN
      END IF;
    END $$`;
 
+/** Marks a table. */
+export const markTable = (schema: string, name: string): string =>
+  `COMMENT ON TABLE ${schema}.${name} IS '${MARK}'`;
+
 /** Marks all that a collection has in its schema. */
 export const markAll = (schema: string): readonly string[] => [
-  ...TABLES.map((name) => `COMMENT ON TABLE ${schema}.${name} IS '${MARK}'`),
+  ...TABLES.map((name) => markTable(schema, name)),
   ...FUNCTIONS.map((name) => `COMMENT ON FUNCTION ${schema}.${name}() IS '${MARK}'`),
 ];
 

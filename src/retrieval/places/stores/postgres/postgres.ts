@@ -20,7 +20,7 @@ import type {
   StoredPassage,
   StoreStatistics,
 } from "../store.ts";
-import { openPool, parseAddress } from "./address.ts";
+import { ignored, openPool, parseAddress } from "./address.ts";
 import { postgresError } from "./errors.ts";
 import { checkOwnSchema, dropCollection } from "./ownership.ts";
 import {
@@ -33,6 +33,8 @@ import {
   storedPassage,
   vectorText,
 } from "./rows.ts";
+import { Snapshots } from "./snapshots.ts";
+import { PostgresStaging } from "./staging.ts";
 import { COUNTS, createTables, LOCK_TABLES } from "./tables.ts";
 import { type Bind, conditionSql } from "./where.ts";
 import { isStorable, quoted, wordsSql } from "./words.ts";
@@ -54,7 +56,9 @@ export async function openPostgres(given: string): Promise<Store> {
 
 class PostgresStore implements Store {
   readonly address: string;
+  readonly staging: Store["staging"];
   readonly #pool: Pool;
+  readonly #snapshots: Snapshots;
   /** As a name of SQL, as are the tables. */
   readonly #schema: string;
   readonly #passages: string;
@@ -63,6 +67,15 @@ class PostgresStore implements Store {
   constructor(pool: Pool, schema: string, address: string) {
     this.address = address;
     this.#pool = pool;
+    this.#snapshots = new Snapshots(pool);
+    this.staging = new PostgresStaging(
+      {
+        query: (text, values) => this.#query(text, values),
+        transaction: (work) => this.#transaction(work),
+        alone: (work) => this.#whileAlone(work),
+      },
+      schema,
+    );
     this.#schema = schema;
     this.#passages = `${schema}.passages`;
     this.#records = `${schema}.records`;
@@ -173,6 +186,10 @@ class PostgresStore implements Store {
     for await (const row of this.#scan(columns, () => "true")) yield passageRow(row);
   }
 
+  snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#snapshots.run(work);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool.end();
   }
@@ -183,21 +200,29 @@ class PostgresStore implements Store {
     });
   }
 
-  /** A transaction that no other creates or drops beside. */
-  #whileAlone<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  #transaction<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     return this.#attempt(async () => {
       const client = await this.#pool.connect();
+      client.on("error", ignored);
+      let isLost = true;
       try {
         await client.query("BEGIN");
-        await client.query(LOCK_TABLES);
         const result = await work(client);
         await client.query("COMMIT");
-        client.release();
+        isLost = false;
         return result;
-      } catch (error) {
-        client.release(true);
-        throw error;
+      } finally {
+        client.off("error", ignored);
+        client.release(isLost);
       }
+    });
+  }
+
+  /** A transaction that no other creates or drops beside. */
+  #whileAlone<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    return this.#transaction(async (client) => {
+      await client.query(LOCK_TABLES);
+      return work(client);
     });
   }
 
@@ -205,7 +230,7 @@ class PostgresStore implements Store {
     text: string,
     values: readonly unknown[] = [],
   ): Promise<QueryResult<Found>> {
-    return this.#attempt(() => this.#pool.query<Found>(text, [...values]));
+    return this.#attempt(() => this.#snapshots.query<Found>(text, [...values]));
   }
 
   async #rows<Found extends object>(text: string, values?: readonly unknown[]): Promise<Found[]> {

@@ -40,15 +40,26 @@ const COLUMNS = {
   vector: "halfvec",
 } as const;
 
-/** Adds rows of arrays (`putValues`) to the table `passages`. */
+/** Adds rows of arrays (`putValues`) to a table of passages. */
 export const putSql = (passages: string): string => {
-  const names = Object.keys(COLUMNS);
   const given = Object.values(COLUMNS).map((type, i) => `$${i + 1}::${type}[]`);
-  const updates = names.slice(1).map((name) => `${name} = excluded.${name}`);
-  return `INSERT INTO ${passages} (${names.join(", ")})
-    SELECT * FROM unnest(${given.join(", ")})
-    ON CONFLICT (id) DO UPDATE SET ${updates.join(", ")}`;
+  return insertSql(passages, `SELECT * FROM unnest(${given.join(", ")})`);
 };
+
+/** Adds those rows of another table of passages that have the ids $1 and the digests $2. */
+export const copySql = (passages: string, from: string): string =>
+  insertSql(
+    passages,
+    `SELECT ${Object.keys(COLUMNS).join(", ")}
+    FROM ${from} JOIN unnest($1::text[], $2::text[]) AS wanted (id, digest) USING (id, digest)`,
+  );
+
+function insertSql(passages: string, rows: string): string {
+  const names = Object.keys(COLUMNS);
+  const updates = names.slice(1).map((name) => `${name} = excluded.${name}`);
+  return `INSERT INTO ${passages} (${names.join(", ")}) ${rows}
+    ON CONFLICT (id) DO UPDATE SET ${updates.join(", ")}`;
+}
 
 /** An array for each column, in the order of `COLUMNS`. */
 export const putValues = (rows: readonly NewPassage[]): unknown[] => {

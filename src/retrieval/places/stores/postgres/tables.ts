@@ -2,12 +2,13 @@
  * The tables of a collection, in a schema of its name.
  *
  *     passages   a row for each passage
+ *     staged     passages that a synchronisation is going to add (staging.ts)
  *     records    texts by name: the properties, the parts of an import, the record of a folder
  *     counts     sums over `passages`, which triggers keep, whoever changes the rows. Each
  *                connection has a row of its own, so that writers do not wait for each other
  */
 
-import { createSchema, markAll } from "./ownership.ts";
+import { createSchema, markAll, markTable } from "./ownership.ts";
 
 /** Names that differ from any other user's advisory locks with great probability. */
 const LOCK = 0x72_65_61_74; // "reat"
@@ -43,8 +44,16 @@ export const createTables = (schema: string, dimension: number): readonly string
   `CREATE INDEX IF NOT EXISTS passages_fields ON ${schema}.passages
      USING gin ((metadata::jsonb) jsonb_path_ops)`,
   `CREATE INDEX IF NOT EXISTS passages_document ON ${schema}.passages (document)`,
+  ...createStaged(schema),
   ...createCounts(schema),
   ...markAll(schema),
+];
+
+/** A collection of a version before 2026-12 has no such table. */
+export const createStaged = (schema: string): readonly string[] => [
+  `CREATE TABLE IF NOT EXISTS ${schema}.staged
+     (LIKE ${schema}.passages INCLUDING STORAGE, PRIMARY KEY (id))`,
+  markTable(schema, "staged"),
 ];
 
 /** What is counted: a name and its SQL over rows of passages. */

@@ -164,6 +164,10 @@ class WeaviateStore implements Store {
     return this.#reads.rows();
   }
 
+  snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
+    return work();
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.#cluster[Symbol.asyncDispose]();
   }

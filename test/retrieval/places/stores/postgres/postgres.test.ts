@@ -4,10 +4,13 @@ import * as assert from "uvu/assert";
 import { InputError } from "../../../../../src/io/errors.ts";
 import { deletePassages, indexInfo, verifyIndex } from "../../../../../src/retrieval/maintain.ts";
 import { openIndex } from "../../../../../src/retrieval/open-index.ts";
+import type { Place } from "../../../../../src/retrieval/places/place.ts";
 import { connectStore, placeOf } from "../../../../../src/retrieval/places/place-of.ts";
 import { importPassages } from "../../../../../src/retrieval/places/stores/import.ts";
+import { type RankRequest, rank } from "../../../../../src/retrieval/rank.ts";
+import type { Passage } from "../../../../../src/text/passage.ts";
 import { openPostgresServer, type PostgresServer } from "../../../../support/postgres-server.ts";
-import { encodeText, makePassages, rejects } from "../../../support.ts";
+import { encode, encodeText, header, makePassages, rejects } from "../../../support.ts";
 import { placeConformance } from "../../conformance.ts";
 import { storeConformance } from "../conformance.ts";
 import { importedInto, importing, type StoreServer, storeUse } from "../use.ts";
@@ -97,6 +100,125 @@ function postgresTests(server: PostgresServer): void {
     await importPassages(other, makePassages(3), importing);
     await other.drop();
     assert.equal((await sql(exists, [schemaOf(given)])).rows, [{ found: true }]);
+  });
+
+  /** Versions of a document: texts, ids and number of passages differ. */
+  const version = (name: string, count: number): Passage[] =>
+    Array.from({ length: count }, (_, i) => ({
+      id: i < 60 ? `d#${i}` : `d#${name}${i}`,
+      title: "",
+      text: `w1 w2 w${i % 50} ${name}`,
+    }));
+  const synchronise = async (place: Place, passages: Passage[], before: Passage[]) => {
+    const ids = new Set(passages.map(({ id }) => id));
+    const deleted = before.map(({ id }) => id).filter((id) => !ids.has(id));
+    await place.exclusively(() => place.add(passages, { header, encode, deleted }));
+  };
+
+  test("a reader beside a synchronisation sees the old document or the new one", async () => {
+    const versions = ["old", "new", "newer"].map((name, i) => version(name, 130 - 20 * i));
+    const address = uses.address();
+    await using place = placeOf(address);
+    await place.build(versions[0]!, { header, encode });
+    await using index = await openIndex(address);
+    const questions = ["w1 w2 w3", "w7 old new newer"].map((text) => ({
+      text,
+      vectors: encodeText(text),
+    }));
+    let isWriting = true;
+    let questionsAsked = 0;
+    const read = async (hybrid: RankRequest["hybrid"]): Promise<void> => {
+      for (; isWriting; questionsAsked++) {
+        const request = { topK: 100, granularity: "passage", hybrid, filter: undefined } as const;
+        const rest = { where: undefined, minScore: undefined, signal: undefined };
+        const found = await index.snapshot(async (generation) => {
+          const ranked = await rank(generation, questions, { ...request, ...rest });
+          const all: string[] = [];
+          for await (const [, { text }] of generation.entries()) all.push(text);
+          return [...ranked.flat().map(({ passage }) => passage.text), ...all];
+        });
+        const seen = new Set(found.map((text) => text.split(" ").at(-1)));
+        assert.is(seen.size, 1, [...seen].join(" and "));
+      }
+    };
+    const write = async (): Promise<void> => {
+      for (let round = 1; round <= 6; round++)
+        await synchronise(place, versions[round % 3]!, versions[(round + 2) % 3]!);
+    };
+    const writing = write().finally(() => {
+      isWriting = false;
+    });
+    await Promise.all([writing, read(undefined), read({ lambda: 0.5 })]);
+    assert.ok(questionsAsked > 2, `${questionsAsked}`);
+    assert.equal(await verifyIndex(address), []);
+    assert.is((await indexInfo(address)).passages, versions[0]!.length);
+  });
+
+  test("a synchronisation that was stopped shows nothing, and is not encoded again", async () => {
+    const address = uses.address();
+    const [before, after] = [version("old", 600), version("new", 700)];
+    await using place = placeOf(address);
+    await place.build(before, { header, encode });
+    await sql(`DROP TABLE ${schemaOf(address)}.staged`); // as an earlier version left it
+    const texts = async (): Promise<string[]> => {
+      await using reader = await place.read();
+      const all: string[] = [];
+      for await (const { text } of reader.passages()) all.push(text);
+      return all.sort();
+    };
+    const sorted = (passages: Passage[]): string[] => passages.map(({ text }) => text).sort();
+    let encoded = 0;
+    const stopping = place.exclusively(() =>
+      place.add(after, {
+        header,
+        deleted: ["d#0"],
+        encode: async (window) => {
+          if (encoded > 0) throw new Error("stopped");
+          encoded += window.length;
+          return encode(window);
+        },
+      }),
+    );
+    await rejects(stopping, /stopped/);
+    assert.equal(await texts(), sorted(before));
+    const events: string[] = [];
+    const ids = new Set(after.map(({ id }) => id));
+    const deleted = before.map(({ id }) => id).filter((id) => !ids.has(id));
+    await place.exclusively(() =>
+      place.add(after, {
+        header,
+        deleted,
+        onProgress: ({ event }) => events.push(event),
+        encode: async (window) => {
+          encoded += window.length;
+          return encode(window);
+        },
+      }),
+    );
+    assert.is(encoded, 700);
+    assert.equal(events.slice(-2), ["publishing", "finished"]);
+    assert.equal(await texts(), sorted(after));
+    assert.equal((await sql(`SELECT count(*)::int FROM ${schemaOf(address)}.staged`)).rows, [
+      { count: 0 },
+    ]);
+    await using store = await connectStore(address);
+    await store.drop();
+  });
+
+  test("of two synchronisations, the earlier one publishes nothing", async () => {
+    const address = uses.address();
+    await using place = placeOf(address);
+    await place.build(version("old", 3), { header, encode });
+    await using store = await connectStore(address);
+    await store.writeRecord("synchronisation", "later");
+    const only = { name: "synchronisation", contents: "earlier" };
+    const change = { put: new Map(), deleted: ["d#0"] };
+    assert.is(await store.staging!.publish(change, only), false);
+    const waits = { put: new Map([["d#9", "digest"]]), deleted: ["d#0"] };
+    assert.is(await store.staging!.publish(waits, { ...only, contents: "later" }), false);
+    assert.is((await store.statistics()).passages, 3);
+    assert.is(await store.staging!.publish(change, { ...only, contents: "later" }), true);
+    assert.is((await store.statistics()).passages, 2);
   });
 
   test("changed properties are damage, and metadata that are null are none", async () => {
