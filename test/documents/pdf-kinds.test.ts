@@ -39,6 +39,11 @@ const TEXTS: Readonly<Record<string, [content: string, text: string, parts?: Pdf
     "(Name) Tj 200 0 Td (Price) Tj -200 -14 Td (Lamp) Tj 200 0 Td (9.50) Tj",
     "Name | Price\n--- | ---\nLamp | 9.50",
   ],
+  "empty cells of a table": [
+    "(Boat) Tj 100 0 Td (Jan) Tj 100 0 Td (Feb) Tj -200 -14 Td (Heron) Tj 100 0 Td (1) Tj 100 0 Td (2) Tj " +
+      "-200 -14 Td (Wren) Tj 200 0 Td (3) Tj -100 -14 Td (4) Tj 100 0 Td (5) Tj -200 -14 Td (Robin) Tj 100 0 Td (6) Tj",
+    "Boat | Jan | Feb\n--- | --- | ---\nHeron | 1 | 2\nWren |  | 3\n| 4 | 5\nRobin | 6",
+  ],
 };
 
 for (const [what, [content, expected, parts]] of Object.entries(TEXTS))

@@ -20,6 +20,8 @@ export interface Line {
   readonly y: number;
   /** Whether a gap before it ends a paragraph. */
   readonly isFirst: boolean;
+  /** Where the texts between tabs begin and end, along the direction of reading. */
+  readonly cells: [start: number, end: number][];
 }
 
 export interface PageText {
@@ -64,11 +66,12 @@ export function pageText(given: readonly unknown[], isSlide: boolean): PageText 
     if (!isOpen) {
       const gap = last === undefined ? 0 : last.y - y;
       const isFirst = lines.length === 0 || (height > 0 && gap > PARAGRAPH_GAP * height);
-      lines.push({ text: "", height: 0, least: Infinity, y, isFirst });
+      lines.push({ text: "", height: 0, least: Infinity, y, isFirst, cells: [] });
       isOpen = true;
     }
     const line = lines.at(-1)!;
     const isColumn = item.str === " " && last !== undefined && width > COLUMN_GAP * last.height;
+    if (item.str.trim() !== "") extend(line, acrossOf(item, direction), width);
     const isRaised =
       last !== undefined &&
       height > 0 &&
@@ -102,6 +105,19 @@ function mainDirection(items: readonly TextItem[]): number {
     letters.set(direction, (letters.get(direction) ?? 0) + item.str.trim().length);
   }
   return [...letters].reduce((best, one) => (one[1] > best[1] ? one : best), [0, 0])[0];
+}
+
+/** The place of a text along the direction of reading. */
+function acrossOf({ transform }: TextItem, direction: number): number {
+  const angle = (direction * Math.PI) / 180;
+  return transform[4]! * Math.cos(angle) + transform[5]! * Math.sin(angle);
+}
+
+/** Adds a text to the last cell of a line, or to a new one behind a tab. */
+function extend({ text, cells }: Line, start: number, width: number): void {
+  const last = cells.at(-1);
+  if (!last || text.endsWith("\t")) cells.push([start, start + width]);
+  else last[1] = Math.max(last[1], start + width);
 }
 
 function heightAlong({ transform }: TextItem, direction: number): number {
