@@ -29,6 +29,8 @@ const [MAX_HEADING_LENGTH, MAX_HEADING_LINES] = [200, 3];
 
 /** Begins with a capital, a number, or a letter that has no case. */
 const HEADING = /^[^\p{Ll}]/u;
+/** The number of a section, which can stand as far from its title as a column. */
+const NUMBER = /^(?:chapter |section |appendix )?[\dA-Z]{0,3}(?:\.\d{1,3}){0,6}[.:)]?\t/i;
 /** Captions, and the letters in drawings. */
 const LABEL = /^(?:fig(?:ure|\.)|table)\s*\d|^(?!.*(?:\p{L}{3}|\p{Lo})).*$/iu;
 
@@ -156,7 +158,8 @@ function* paragraphsOf(
     const level = text === "" ? undefined : levelOf(line);
     const isOther = level !== paragraph?.level;
     const isFull = level !== undefined && paragraph?.lines.length === MAX_HEADING_LINES;
-    if (paragraph && (text === "" || line.isFirst || isOther || isFull)) {
+    const isNext = line.isFirst && !isRowBelow(line, paragraph?.lines.at(-1));
+    if (paragraph && (text === "" || isNext || isOther || isFull)) {
       yield paragraph;
       paragraph = undefined;
     }
@@ -165,6 +168,15 @@ function* paragraphsOf(
     paragraph.lines.push(line);
   }
   if (paragraph) yield paragraph;
+}
+
+/** Rows of a table are further apart than lines of a text, in heights of the font. */
+const MAX_ROW_GAP = 3;
+
+/** Whether a line and that above it are rows of a table. */
+function isRowBelow({ cells, y, height }: Line, above: Line | undefined): boolean {
+  if (!above || cells.length < 2 || above.cells.length < 2) return false;
+  return above.y - y < MAX_ROW_GAP * height && Math.abs(cells.length - above.cells.length) <= 1;
 }
 
 /** Which lines are headings: those that bookmarks name, and those in larger letters. */
@@ -200,7 +212,8 @@ class HeadingLevels {
     if (named !== undefined) return named;
     if (this.#text === 0 || size(least) <= HEADING_SIZE * this.#text) return undefined;
     if (!HEADING.test(text.trim()) || LABEL.test(text.trim())) return undefined;
-    if (text.length > MAX_HEADING_LENGTH || text.includes("\t")) return undefined;
+    if (text.length > MAX_HEADING_LENGTH || text.trim().replace(NUMBER, "").includes("\t"))
+      return undefined;
     const rank = this.#deepest > 0 ? this.#deepest : this.#sizes.indexOf(size(height));
     return this.#levels.get(size(height)) ?? Math.min(rank + 1, MAX_LEVEL);
   }

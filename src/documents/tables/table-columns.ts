@@ -127,9 +127,9 @@ export function areNames(
   });
 }
 
-/** `12.5%`, `€ 40`, `2024-05-01`, `01.05.2024`. */
+/** `12.5%`, `€ 40`, `40 crowns`, `2024-05-01`, `01.05.2024`. */
 const QUANTITY =
-  /^[+-]?(?:\p{Sc}\s?)?\d[\d.,]*\s?(?:%|\p{Sc})?$|^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:]+)?$/u;
+  /^[+-]?(?:\p{Sc}\s?)?\d[\d.,]*\s?(?:%|\p{Sc}|\p{L}{1,10})?$|^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:]+)?$/u;
 const isQuantity = (value: string): boolean => QUANTITY.test(value);
 
 /** Whether a name is unlike the values of its column. */
