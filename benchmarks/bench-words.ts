@@ -12,8 +12,8 @@
  * recall: the share of the words of the other program that the reader finds, each as often as it
  * stands there. precision: the reverse. order: the share of its pairs of neighbours.
  *
- * Not compared is what readers leave out on purpose: numbers that refer to notes, what stands beside
- * the main part of a page, heads, feet and tables of contents of PDF.
+ * Not compared is what readers leave out on purpose: numbers that refer to notes, what stands
+ * beside the main part of a page, heads, feet and tables of contents of PDF.
  */
 
 import { execFileSync } from "node:child_process";
