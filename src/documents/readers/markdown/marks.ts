@@ -29,7 +29,7 @@ function attributes(state: StateInline): boolean {
   const { src, pos, posMax } = state;
   if (src[pos] !== "{") return false;
   const [all] =
-    /^\{(?::[^{}]*|[ \t]?[.#][\w-]+[^{}]*)\}/.exec(src.slice(pos, Math.min(posMax, pos + 200))) ??
+    /^\{(?::[^{}]*|[ \t]?[.#][\w-][^{}]*)\}/.exec(src.slice(pos, Math.min(posMax, pos + 200))) ??
     [];
   if (all === undefined) return false;
   state.pos = pos + all.length;
