@@ -64,7 +64,7 @@ const CONSTRUCTS: readonly Construct[] = [
     size: 5_000,
     make: (size: number) => part.repeat(size),
   })),
-  ...["`a`:", ":a:`", "\\"].map((part) => ({
+  ...["`a`:", ":a:`", "a\\"].map((part) => ({
     name: `marks "${part}"`,
     file: "a.rst",
     size: 5_000,
