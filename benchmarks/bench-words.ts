@@ -11,10 +11,13 @@
  *
  * recall: the share of the words of the other program that the reader finds, each as often as it
  * stands there. precision: the reverse. order: the share of its pairs of neighbours.
+ *
+ * Not compared is what readers leave out on purpose: numbers that refer to notes, what stands
+ * beside the main part of a page, heads, feet and tables of contents of PDF.
  */
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { readDocuments } from "../src/documents/read-documents.ts";
@@ -36,7 +39,53 @@ const run = (command: string, ...args: readonly string[]): string =>
     stdio: ["ignore", "pipe", "ignore"],
   }).toString();
 const pandoc = (format: string) => (file: string) =>
-  run("pandoc", "-f", format, "-t", "plain", "--wrap=none", file);
+  withoutNotes(run("pandoc", "-f", format, "-t", "plain", "--wrap=none", file));
+
+/** Without the numbers that refer to notes. */
+const withoutNotes = (text: string): string => text.replace(/\[\d+\]/g, " ");
+
+/** The text of the main part of a page of Sphinx, or of the page. */
+function shownInPage(file: string): string {
+  const page = readFileSync(file, "utf8").replace(/<a class="footnote-reference[\s\S]*?<\/a>/g, "");
+  const start = page.search(/<div class="body" role="main"/);
+  const end = page.search(/<div class="sphinxsidebar"/);
+  const input = start === -1 || end === -1 ? page : page.slice(start, end);
+  const args = ["-f", "html", "-t", "plain", "--wrap=none"];
+  return withoutNotes(execFileSync("pandoc", args, { input, maxBuffer: 2 ** 28 }).toString());
+}
+
+/** The text of the page that docutils makes, without its table of contents. */
+function shownByDocutils(file: string): string {
+  const settings =
+    "{'report_level': 5, 'halt_level': 5, 'output_encoding': 'unicode', 'embed_stylesheet': False}";
+  const program =
+    "import sys; from docutils.core import publish_file; " +
+    `publish_file(source_path=sys.argv[1], writer_name='html4css1', settings_overrides=${settings})`;
+  const page = run("python3", "-c", program, file)
+    .replace(/<a class="footnote-reference[\s\S]*?<\/a>/g, "")
+    .replace(/<div class="(?:contents|header|footer)[\s\S]*?<\/div>/g, "");
+  const args = ["-f", "html", "-t", "plain", "--wrap=none"];
+  return withoutNotes(execFileSync("pandoc", args, { input: page, maxBuffer: 2 ** 28 }).toString());
+}
+
+/** Lines of a page that can be a head or a foot, and pages that have the same one. */
+const [EDGE, REPEATED] = [2, 3];
+
+/** The text of the pages without heads, feet, and lines of a table of contents. */
+function shownInPages(file: string): string {
+  const pages = run("pdftotext", "-enc", "UTF-8", file, "-")
+    .split("\f")
+    .map((page) => page.split("\n").filter((line) => line.trim() !== ""));
+  const keyOf = (line: string): string => line.replace(/\d+|\b[ivxl]+\b/g, "#").trim();
+  const isEdge = (i: number, count: number): boolean => i < EDGE || i >= count - EDGE;
+  const counts = new Map<string, number>();
+  for (const page of pages)
+    for (const [i, line] of page.entries())
+      if (isEdge(i, page.length)) counts.set(keyOf(line), (counts.get(keyOf(line)) ?? 0) + 1);
+  const isShown = (line: string, i: number, { length }: readonly string[]): boolean =>
+    !(isEdge(i, length) && counts.get(keyOf(line))! >= REPEATED) && !/(?:\. ?){4,}/.test(line);
+  return pages.flatMap((page) => page.filter(isShown)).join("\n");
+}
 
 interface Format {
   readonly program: string;
@@ -46,12 +95,12 @@ interface Format {
 }
 
 const FORMATS: Readonly<Record<string, Format>> = {
-  html: { program: "pandoc", files: () => pages(), text: pandoc("html") },
+  html: { program: "pandoc", files: () => pages(), text: shownInPage },
   rst: {
-    program: "pandoc",
+    program: "docutils",
     // not those of Sphinx, whose directives pandoc does not know
     files: () => below(/docutils.*\/docs\/.*\.txt$/).map(named(".rst")),
-    text: pandoc("rst"),
+    text: shownByDocutils,
   },
   markdown: {
     program: "pandoc",
@@ -62,7 +111,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   pdf: {
     program: "pdftotext",
     files: () => below(/\.pdf(\.gz)?$/).map((file) => unpacked(file)),
-    text: (file) => run("pdftotext", "-enc", "UTF-8", file, "-"),
+    text: shownInPages,
   },
   docx: made("docx"),
   odt: made("odt"),
@@ -157,7 +206,7 @@ const wordsOf = (text: string): string[] =>
   text
     .normalize("NFKC")
     .toLowerCase()
-    .replaceAll("\u00ad", "")
+    .replace(/\u00ad|(?<=[\p{L}\p{N}])[\^_](?=[\p{L}\p{N}])/gu, "") // `10^6` is `10⁶`
     .match(/[\p{L}\p{N}]+/gu) ?? [];
 
 /** How many of these another list has, too. */
@@ -224,7 +273,8 @@ const only = values.only?.split(",");
 for (const [name, format] of Object.entries(FORMATS)) {
   if (only && !only.includes(name)) continue;
   try {
-    run("which", format.program);
+    if (format.program === "docutils") run("python3", "-c", "import docutils");
+    else run("which", format.program);
   } catch {
     console.log(`    ${name}: ${format.program} is missing`);
     continue;

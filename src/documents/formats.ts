@@ -4,6 +4,7 @@
  */
 
 import type { DocumentReader } from "./define-reader.ts";
+import { isPlainText } from "./file/plain-file.ts";
 
 /** A reader of the package. Its sample is in the tests, which write office files. */
 export type Format = Omit<DocumentReader, "sample">;
@@ -52,9 +53,25 @@ const BY_ENDING: ReadonlyMap<string, Format> = new Map(
   FORMATS.flatMap((one) => one.endings.map((ending): [string, Format] => [ending, one])),
 );
 
+/** Names without an ending. Their contents say what they are. */
+const UNNAMED = format("", () => import("./readers/unnamed.ts"));
+
 /** The format of a file by its name, plain or gzip. Undefined for an unknown ending. */
 export const formatOf = (name: string, own?: readonly DocumentReader[]): Format | undefined =>
-  ownReaderOf(name, own) ?? BY_ENDING.get(endingOf(name));
+  ownReaderOf(name, own) ??
+  BY_ENDING.get(endingOf(name)) ??
+  (isUnnamed(name) ? UNNAMED : undefined);
+
+/** Whether a file of a folder has a format. One whose name has no ending has one if it is text. */
+export const isReadable = async (
+  { path, name }: { readonly path: string; readonly name: string },
+  own?: readonly DocumentReader[],
+): Promise<boolean> => {
+  const format = formatOf(name, own);
+  return format === UNNAMED ? isPlainText(path) : format !== undefined;
+};
+
+const isUnnamed = (name: string): boolean => /(?:^|\/)[^./]+(?:\.gz)?$/i.test(name);
 
 /** The reader of the user for a file. It comes before those of the list. */
 export const ownReaderOf = (
@@ -64,7 +81,7 @@ export const ownReaderOf = (
 
 /** `notes.MD.gz` -> `md`. */
 export const endingOf = (name: string): string =>
-  /\.([^./]+?)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase() ?? "";
+  /\.([^./]+)$/.exec(name.replace(/\.gz$/i, ""))?.[1]?.toLowerCase() ?? "";
 
 export const isJsonLinesName = (name: string): boolean => formatOf(name) === JSON_LINES;
 

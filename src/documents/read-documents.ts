@@ -19,7 +19,7 @@ import { Budget } from "./file/budget.ts";
 import { isEncoding } from "./file/encoding.ts";
 import { type FolderEntry, filesOf } from "./file/folder.ts";
 import { type SourceFile, sourceFile } from "./file/source-file.ts";
-import { endingsText, formatOf, ownReaderOf } from "./formats.ts";
+import { endingsText, formatOf, isReadable, ownReaderOf } from "./formats.ts";
 import { holdsPassages, statDocuments } from "./passage-file.ts";
 import { documentPassages, placeOf } from "./passages/document-passages.ts";
 import { jsonLinesOf } from "./readers/json-lines.ts";
@@ -228,7 +228,7 @@ async function* readFolder(
     options.signal?.throwIfAborted();
     options.onProgress?.({ done, total: entries.length });
     if (problem) skip(name, problem);
-    else if (!formatOf(name, options.readers))
+    else if (!(await isReadable({ path, name }, options.readers)))
       skip(name, unknownFormat(path, options.readers), true);
     else
       try {
@@ -341,7 +341,7 @@ export const unknownFormat = (where: string, readers?: readonly DocumentReader[]
   new InputError({
     where,
     expected: `a document (${endingsText(readers)})`,
-    got: extname(where) === "" ? "a name without an ending" : extname(where),
+    got: extname(where) === "" ? "a file without an ending that is no text" : extname(where),
     remedy: "convert it, or rename it if it is text",
   });
 

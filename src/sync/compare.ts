@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { type FilePatterns, filesOf } from "../documents/file/folder.ts";
 import { openRegularFile } from "../documents/file/source-file.ts";
-import { formatOf } from "../documents/formats.ts";
+import { formatOf, isReadable } from "../documents/formats.ts";
 import {
   type ReadDocumentsOptions,
   type SkippedFile,
@@ -55,7 +55,10 @@ export async function compareFolder(
   const seen = new Set<string>();
   for await (const { path, name, problem } of filesOf(folder, index, patterns)) {
     signal?.throwIfAborted();
-    const isUnknownFormat = !problem && !formatOf(name, readers);
+    const hasFormat =
+      formatOf(name, readers) !== undefined &&
+      (known.has(name) || (await isReadable({ path, name }, readers)));
+    const isUnknownFormat = !problem && !hasFormat;
     const found =
       problem ?? (isUnknownFormat ? unknownFormat(path, readers) : await look(path, name, known));
     if (!isUnknownFormat) seen.add(name);

@@ -6,7 +6,7 @@ import type { SkippedFile } from "../documents/read-documents.ts";
 import type { Place } from "../retrieval/places/place.ts";
 import type { Passage } from "../text/passage.ts";
 import { compareFolder, type FoundFile } from "./compare.ts";
-import { type FileRecord, type Splitting, splittingOf, writeRecord } from "./record.ts";
+import { type FileRecord, failuresOf, type Splitting, splittingOf, writeRecord } from "./record.ts";
 
 /** The files of a folder with their contents at a time. */
 export interface FolderContents {
@@ -61,7 +61,7 @@ export async function recordBuild(
   await place.exclusively(async () =>
     writeRecord(place, {
       folder: root,
-      failed: Object.fromEntries(problems),
+      failed: failuresOf(skipped),
       splitting: splittingOf(options),
       generation: (await place.find())!.generation,
       files: Object.fromEntries(recorded),

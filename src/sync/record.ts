@@ -11,6 +11,7 @@
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { z } from "zod";
+import type { SkippedFile } from "../documents/read-documents.ts";
 import { InputError } from "../io/errors.ts";
 import type { Place } from "../retrieval/places/place.ts";
 
@@ -43,7 +44,7 @@ const folderRecord = z.strictObject({
   /** Which files are read. */
   include: patterns,
   ignore: patterns,
-  /** Files that could not be read at the last synchronisation, and why. */
+  /** Files that could not be read, or only in part, at the last synchronisation, and why. */
   failed: z.record(z.string(), z.string()).default({}),
   /** Of the index after the last synchronisation. Another one may have changed it since. */
   generation: z.number(),
@@ -108,6 +109,22 @@ function damaged(
       : "restore it from a copy, or build the index again with --replace",
   });
 }
+
+/** Why files, or parts of them, could not be read: of each file the first problem, and how many. */
+export function failuresOf(skipped: readonly SkippedFile[]): Record<string, string> {
+  const counts = new Map<string, number>();
+  const failures: Record<string, string> = {};
+  for (const { file, problem, isDamage } of skipped) {
+    if (!isDamage) continue;
+    const others = counts.get(file) ?? 0;
+    counts.set(file, others + 1);
+    failures[file] =
+      others === 0 ? problem.message : `${failures[file]!.replace(MORE, "")} (and ${others} more)`;
+  }
+  return failures;
+}
+
+const MORE = / \(and \d+ more\)$/;
 
 export const splittingOf = ({
   passageWords,

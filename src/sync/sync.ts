@@ -23,7 +23,7 @@ import type { Passage } from "../text/passage.ts";
 import { readPassages } from "../text/read-passages.ts";
 import { type Comparison, compareFolder, type FoundFile } from "./compare.ts";
 import { checkDeletions } from "./deletions.ts";
-import { type FileRecord, readRecord, splittingOf, writeRecord } from "./record.ts";
+import { type FileRecord, failuresOf, readRecord, splittingOf, writeRecord } from "./record.ts";
 import { type SyncTarget, updateTarget } from "./target.ts";
 
 /** What became of a file. */
@@ -81,13 +81,14 @@ export async function synchronise(
   if (place.folder) await checkOutside(root, place.address);
   return place.exclusively(async () => {
     const generation = (await place.find())?.generation;
-    const known = await knownFiles(place, root, options, generation);
+    const { known, failed: lastFailed } = await knownFiles(place, root, options, generation);
     const comparison = await compareFolder(root, place.address, known, options);
     const spool = await createTemporaryDirectory("sync");
     try {
       const file = join(spool, "passages.jsonl");
       const reading = await readChanged(comparison.changed, file, options);
-      return await apply({ root, known, comparison, reading, file, generation }, target, options);
+      const work = { root, known, lastFailed, comparison, reading, file, generation };
+      return await apply(work, target, options);
     } finally {
       await rm(spool, { recursive: true, force: true });
     }
@@ -97,6 +98,8 @@ export async function synchronise(
 interface Work {
   readonly root: string;
   readonly known: ReadonlyMap<string, FileRecord>;
+  /** Why files, or parts of them, could not be read the last time. */
+  readonly lastFailed: ReadonlyMap<string, string>;
   readonly comparison: Comparison;
   readonly reading: Reading;
   /** The passages of the changed files, as JSON Lines. */
@@ -106,7 +109,7 @@ interface Work {
 }
 
 async function apply(
-  { root, known, comparison, reading, file, generation }: Work,
+  { root, known, lastFailed, comparison, reading, file, generation }: Work,
   target: SyncTarget,
   options: SyncReadOptions,
 ): Promise<SyncResult> {
@@ -124,16 +127,17 @@ async function apply(
     await checkDeletions(target.place, { source: root, ids, total, file }, options.signal);
   }
 
-  const failed = [...comparison.skipped, ...reading.skipped]
-    .filter(({ isPart, isUnknownFormat }) => !isPart && !isUnknownFormat)
-    .map(({ file, problem }) => [file, problem.message]);
+  const failed = {
+    ...Object.fromEntries([...lastFailed].filter(([name]) => unchanged.has(name))),
+    ...failuresOf([...comparison.skipped, ...reading.skipped]),
+  };
   const next = new Map<string, FileRecord>([...known, ...unchanged]);
   const record = (generation: number) =>
     writeRecord(target.place, {
       folder: root,
       include: options.include,
       ignore: options.ignore,
-      failed: Object.fromEntries(failed),
+      failed,
       generation,
       splitting: splittingOf(options),
       files: Object.fromEntries(next),
@@ -190,23 +194,30 @@ async function checkOutside(root: string, directory: string): Promise<void> {
     });
 }
 
-/** What the index has of each file. Without a hash, the file must be read again. */
+/**
+ * What the index has of each file, and why files or parts of them could not be read. Without a
+ * hash, the file must be read again.
+ */
 async function knownFiles(
   place: Place,
   root: string,
   options: SyncReadOptions,
   generation: number | undefined,
-): Promise<Map<string, FileRecord>> {
+): Promise<{
+  readonly known: ReadonlyMap<string, FileRecord>;
+  readonly failed: ReadonlyMap<string, string>;
+}> {
   const record = await readRecord(place);
-  if (!record || generation === undefined) return new Map();
+  if (!record || generation === undefined) return { known: new Map(), failed: new Map() };
   if (record.folder !== root) throw anotherSource(place.name, record.folder, root);
   const files = Object.entries(record.files);
   const forget = ([name, { ids }]: [string, FileRecord]): [string, FileRecord] => [name, { ids }];
+  const failed = new Map(Object.entries(record.failed));
   if (JSON.stringify(record.splitting) !== JSON.stringify(splittingOf(options)))
-    return new Map(files.map(forget));
-  if (record.generation === generation) return new Map(files);
+    return { known: new Map(files.map(forget)), failed };
+  if (record.generation === generation) return { known: new Map(files), failed };
   const has = await whichAreIndexed(place, files);
-  return new Map(files.map((entry) => (has.has(entry[0]) ? entry : forget(entry))));
+  return { known: new Map(files.map((one) => (has.has(one[0]) ? one : forget(one)))), failed };
 }
 
 /** The files all of whose passages the index has. Another program may have changed the index. */

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import type { SkippedFile } from "../../src/documents/read-documents.ts";
 import { passagePrompt } from "../../src/text/tokens/prompts.ts";
 import { loadTokenizer } from "../../src/text/tokens/tokenizer.ts";
 import { writeMixedDocuments } from "../documents/mixed.ts";
@@ -35,14 +36,24 @@ const json = async (...args: string[]) => {
 };
 
 test("a folder of mixed documents is indexed and answers", async () => {
-  const args = ["index", ...MODEL, "--corpus", docs, "--out", index];
-  const { code, stderr } = await runCaptured(args);
+  const args = ["index", ...MODEL, "--corpus", docs, "--out", index, "--json"];
+  const { code, stdout, stderr } = await runCaptured(args);
   assert.is(code, 3, stderr);
   assert.match(stderr, /read in part: 2 files and 0 parts of files could not be read/);
   assert.match(stderr, /skipped 1 of unknown format: logo\.png/);
   assert.match(stderr, /skipped .*broken\.json: expected JSON/);
   assert.match(stderr, /skipped .*memory\.txt: expected text, got a binary file/);
   assert.match(stderr, /Indexed 7 passages/);
+  const { passages, skipped } = JSON.parse(stdout);
+  assert.is(passages, 7);
+  assert.equal(
+    skipped.map(({ file, isDamage }: SkippedFile) => [file, isDamage]),
+    [
+      ["broken.json", true],
+      ["logo.png", false],
+      ["memory.txt", true],
+    ],
+  );
   for (const [question, answer, source] of [
     ["Who patented a steam engine in 1781?", "James Watt", "steam.md"],
     ["Where does the lion live?", /Africa/, "animals.csv"],

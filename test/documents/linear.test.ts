@@ -58,6 +58,30 @@ const CONSTRUCTS: readonly Construct[] = [
     size: 3_000,
     make: (size) => lines(size, (n) => `n${n}\t${n} x # A comment`),
   },
+  ...["==a ", "{: a", "10^", "a~b", "==a== "].map((part) => ({
+    name: `marks "${part}"`,
+    file: "a.md",
+    size: 5_000,
+    make: (size: number) => part.repeat(size),
+  })),
+  ...["`a`:", ":a:`", "a\\"].map((part) => ({
+    name: `marks "${part}"`,
+    file: "a.rst",
+    size: 5_000,
+    make: (size: number) => part.repeat(size),
+  })),
+  {
+    name: "types of parts",
+    file: "a.eml",
+    size: 5_000,
+    make: (size) => `Subject: A\n\n${"Content-Type: multipart/mixed;\n x\n".repeat(size)}`,
+  },
+  {
+    name: "empty rows between tables",
+    file: "a.csv",
+    size: 3_000,
+    make: (size) => "boat,fee\nHeron,40\n\n".repeat(size),
+  },
   {
     name: "keys of front matter",
     file: "a.md",

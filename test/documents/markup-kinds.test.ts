@@ -260,6 +260,39 @@ for (const [what, [markdown, expected]] of Object.entries(MARKDOWN))
     assert.is(passages.map(({ text }) => text).join("\n\n"), expected);
   });
 
+test("markdown: headings that name a kind of note are headings", async () => {
+  const text = "# Guide\n\nA.\n\n## Notes\n\nIt is 40.\n\n## Warning\n\nNo swimming.\n";
+  const { passages } = await readOne("a.md", text);
+  assert.equal(
+    passages.map(({ title, text }) => [title, text]),
+    [
+      ["Guide", "A."],
+      ["Guide > Notes", "It is 40."],
+      ["Guide > Warning", "No swimming."],
+    ],
+  );
+});
+
+test("markdown: marks of Obsidian, kramdown and Pandoc", async () => {
+  const text =
+    'The ==south *pier*== is x==y, a == b. [Pay](u){:target="_blank"} [B](u){ .md-button }\n{: .lead }\n\n' +
+    "10^6^ of H~2~O, x^2, a ~ b ~ c, {a: 1}\n";
+  const { passages } = await readOne("a.md", text);
+  assert.is(
+    passages[0]!.text,
+    "The south pier is x==y, a == b. Pay B\n\n10^6 of H2O, x^2, a ~ b ~ c, {a: 1}",
+  );
+});
+
+test("markdown: front matter that is no YAML is fields as they are written", async () => {
+  const text = "---\ntitle: [draft] Fees\ntags: {a\n  more: x\n---\n\nText.\n";
+  const [passage] = (await readOne("a.md", text)).passages;
+  assert.equal(
+    [passage!.title, passage!.text, passage!.metadata!.tags],
+    ["[draft] Fees", "Text.", "{a"],
+  );
+});
+
 test("markdown: YAML front matter keeps types and names", async () => {
   const front = [
     "---",
@@ -357,9 +390,9 @@ test("markdown: a note opens no section, and its title begins its passage", asyn
 test("mdx: comments over several lines", async () => {
   const { passages } = await readOne(
     "a.mdx",
-    "One.\n\n{/*\nno\n\nno\n*/}\n\nTwo {/* no */} three.\n",
+    "One.\n\n{/*\nno\n\nno\n*/}\n\nTwo {/* no */} three.\n\n{\n  /* no\n  no */\n}\n\nFour.\n",
   );
-  assert.is(passages[0]!.text, "One.\n\nTwo three.");
+  assert.is(passages[0]!.text, "One.\n\nTwo three.\n\nFour.");
 });
 
 test("mdx: a quoted label can have the other quotation mark", async () => {
@@ -380,6 +413,37 @@ test("html: headings that are buttons or have links to edit", async () => {
     passages.map(({ metadata }) => metadata!._headings),
     [["Fees"], ["B"]],
   );
+});
+
+test("html: a note's title is a heading outside of a note, and opens no section in one", async () => {
+  const page =
+    '<h1>A</h1><h2>Notes</h2><p>One.</p><div class="admonition warning"><h3>Warning</h3><p>Two.</p></div>';
+  const { passages } = await readOne("a.html", page);
+  assert.equal(
+    passages.map(({ title, text }) => [title, text]),
+    [["A > Notes", "One.\n\nWarning\n\nTwo."]],
+  );
+});
+
+const SHOWN: Readonly<Record<string, [body: string, text: string]>> = {
+  "exponents by their style": [
+    '<p>10<span style="vertical-align: super">6</span> of H<font style="vertical-align:sub">2</font>O',
+    "10^6 of H2O",
+  ],
+  "soft hyphens": ["<p>co&shy;operate</p>", "cooperate"],
+  "an open dialog": ["<dialog><p>no</p></dialog><dialog open><p>Closed.</p></dialog>", "Closed."],
+};
+
+for (const [what, [body, expected]] of Object.entries(SHOWN))
+  test(`html: ${what}`, async () => {
+    const { passages } = await readOne("a.html", `<body>${body}`);
+    assert.is(passages.map(({ text }) => text).join("\n\n"), expected);
+  });
+
+test("html: a word to edit between brackets is no part of a heading", async () => {
+  const page = '<h2>Fees [<a href="e">edit</a>]</h2><p>40.</p>';
+  const { passages } = await readOne("a.html", page);
+  assert.equal(passages[0]!.metadata!._headings, ["Fees"]);
 });
 
 test("html: a body that a script shows", async () => {

@@ -46,6 +46,22 @@ const WORD: Readonly<Record<string, [body: string, text: string, parts?: Record<
       ),
       "10^6 J of H2O",
     ],
+    "exponents by a style and by hand": [
+      paragraph(
+        `${run("10")}${run("6", '<w:rStyle w:val="Raised"/>')}${run(" of 2")}${run("8", '<w:position w:val="8"/>')}` +
+          `${run(" H")}${run("2", '<w:position w:val="-6"/>')}${run("O ")}${run("raised words", '<w:position w:val="8"/>')}`,
+      ),
+      "10^6 of 2^8 H2O raised words",
+      {
+        styles:
+          '<w:style w:styleId="Raised"><w:basedOn w:val="Base"/></w:style>' +
+          '<w:style w:styleId="Base"><w:rPr><w:vertAlign w:val="superscript"/></w:rPr></w:style>',
+      },
+    ],
+    "a deleted row": [
+      `<w:tbl><w:tr>${cell(wordParagraph("a"))}</w:tr><w:tr><w:trPr><w:del/></w:trPr>${cell(wordParagraph("no"))}</w:tr></w:tbl>`,
+      "a",
+    ],
     "an exponent in two runs": [
       paragraph(run("10") + run("1", script("super")) + run("2", script("super"))),
       "10^12",
@@ -453,6 +469,15 @@ test("excel: numbers as a person sees them, and their values", async () => {
     FORMATS.map(([, , shown], i) => `c${i}: ${shown}`),
   );
   for (const [i, [, , , value]] of FORMATS.entries()) assert.is(passage!.metadata![`c${i}`], value);
+});
+
+test("excel: all digits of integers", async () => {
+  const numbers = ["1234567890123456", "12345678901234567890"].map((n) => `<c><v>${n}</v></c>`);
+  const file = xlsx({
+    S: `<sheetData><row r="1"><c t="str"><v>Name</v></c><c t="str"><v>Number</v></c></row><row r="2">${numbers.join("")}</row></sheetData>`,
+  });
+  const [passage] = (await readOne("a.xlsx", file)).passages;
+  assert.is(passage!.text, "Name: 1234567890123456\nNumber: 12345678901234567890");
 });
 
 test("excel: merged cells, and a column far away", async () => {

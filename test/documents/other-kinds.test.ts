@@ -1,12 +1,15 @@
 /** Encodings, plain text, notebooks, reStructuredText, e-mail and code: exact text and messages. */
 
-import { extname } from "node:path";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
 import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { SkippedFile } from "../../src/documents/read-documents.ts";
 import { spoolStandardInput } from "../../src/documents/standard-input.ts";
-import { docx, pdf, readOne, wordParagraph, zip } from "./support.ts";
+import { docx, pdf, readAll, readOne, wordParagraph, zip } from "./support.ts";
 
 const bytes = (...parts: (string | readonly number[])[]): Buffer =>
   Buffer.concat(
@@ -337,6 +340,22 @@ const RST: Readonly<Record<string, [source: string, text: string]>> = {
     ".. figure:: a.png\n   :alt: The plan of a house\n\n   The house.\n",
     "The plan of a house\n\nThe house.",
   ],
+  "roles before and behind a text": [
+    "See :pep:`8`, :rfc:`822`, `docs`:doc:, :guilabel:`&Save`, :func:`!f`, :file:`a/{b}`.",
+    "See PEP 8, RFC 822, docs, Save, f, a/b.",
+  ],
+  "pictures in a text, and targets of links without a name": [
+    "The |ship| `here`__.\n\n.. |ship| image:: a.png\n   :alt: red boat\n\n__ http://x\n",
+    "The red boat here.",
+  ],
+  "an empty first cell of a row": [
+    "===  ===\nA    B\n===  ===\n1    2\n\\    3\n===  ===\n",
+    "A | B\n--- | ---\n1 | 2\n| 3",
+  ],
+  "a sidebar": [
+    ".. sidebar:: Piers\n   :subtitle: Of Fennick\n\n   Two.\n\n.. seealso:: Boats.\n",
+    "Piers\n\nOf Fennick\n\nTwo.\n\nSee also: Boats.",
+  ],
   "directives without text": [".. toctree::\n   :maxdepth: 2\n\n   intro\n\nText.", "Text."],
 };
 
@@ -398,6 +417,68 @@ test("e-mail: a limit is named, and is no defect", async () => {
     assert.match(messages[0]!, got);
     assert.not.match(messages[0]!, "defect");
   }
+});
+
+const MAIL_TYPES: Readonly<Record<string, [type: string, body: string, text: string]>> = {
+  "a page that names its charset": [
+    "text/html",
+    '<meta charset="windows-1251"><p>\u00cb\u00e5\u00e2</p>',
+    "Лев",
+  ],
+  "several parts without a boundary": ["multipart/mixed", "At noon.", "At noon."],
+  Markdown: ["text/markdown; charset=utf-8", "At *noon*.", "At *noon*."],
+};
+
+for (const [what, [type, body, expected]] of Object.entries(MAIL_TYPES))
+  test(`e-mail: ${what}`, async () => {
+    const { passages, notes } = await readOne(
+      "a.eml",
+      bytes(`Subject: Lamp\nContent-Type: ${type}\n\n${body}\n`),
+    );
+    assert.equal([passages.map(({ text }) => text), notes], [[expected], []]);
+  });
+
+test("e-mail: UTF-7 is named", async () => {
+  const mail = "Subject: Lamp\nContent-Type: text/plain; charset=utf-7\n\nCaf+AOk-\n";
+  const { notes } = await readOne("a.eml", mail);
+  assert.match(notes[0]!, /got utf-7;/);
+});
+
+test("names without an ending: texts are read by what they are, others are of unknown format", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reatt-unnamed-"));
+  const files: Readonly<Record<string, string | Buffer>> = {
+    LICENSE: "You may copy it.\n",
+    Makefile: "all:\n\tcc a.c\n",
+    "README.gz": gzipSync("A lamp.\n"),
+    config: "# Times are in seconds.\n\n[user]\nname = Orla\n",
+    crontab: "# m h command\n17 * backup\n# at night\n0 2 clean\n",
+    page: "<!DOCTYPE html><title>T</title><p>One &amp; two.",
+    data: '[{"id": "a", "text": "Red."}, {"id": "b", "text": "Blue."}]',
+    services: `# Services\n${Array.from({ length: 6 }, (_, i) => `s${i}\t\t${i}/tcp\n`).join("")}`,
+    latin1: Buffer.from([0x63, 0xe9]),
+    program: Buffer.from("\x7fELF\0\x01"),
+    large: "word ".repeat(300_000),
+    empty: "",
+  };
+  for (const [name, contents] of Object.entries(files))
+    await writeFile(join(folder, name), contents);
+  const skipped: SkippedFile[] = [];
+  const { passages } = await readAll(folder, { onSkip: (one) => void skipped.push(one) });
+  await rm(folder, { recursive: true });
+  const textsOf = (name: string): string[] =>
+    passages.flatMap(({ text, metadata }) => (metadata!._source === name ? [text] : []));
+  assert.equal(textsOf("LICENSE"), ["You may copy it."]);
+  assert.equal(textsOf("Makefile"), ["all:\n\tcc a.c"]);
+  assert.equal(textsOf("README.gz"), ["A lamp."]);
+  assert.equal(textsOf("config"), ["Times are in seconds.", "name = Orla"]);
+  assert.equal(textsOf("crontab"), ["# m h command\n17 * backup\n# at night\n0 2 clean"]);
+  assert.equal(textsOf("page"), ["One & two."]);
+  assert.equal(textsOf("data"), ["Red.", "Blue."]);
+  assert.is(textsOf("services").length, 6);
+  assert.equal(
+    skipped.map(({ file, isUnknownFormat, isDamage }) => [file, isUnknownFormat, isDamage]),
+    ["empty", "large", "latin1", "program"].map((name) => [name, true, false]),
+  );
 });
 
 test("e-mail: people, date, subject and text; attachments are counted", async () => {

@@ -26,6 +26,18 @@ const TEXTS: Readonly<Record<string, [content: string, text: string, parts?: Pdf
     "日本語",
     { font: cjkFont("MS-Mincho", "90ms-RKSJ-H", "Japan1") },
   ],
+  "an exponent as Chromium prints it, and the number of a note": [
+    "(10) Tj /F1 10 Tf 14 4 Td (6) Tj /F1 12 Tf 12 -4 Td (pay half.) Tj /F1 10 Tf 45.5 4 Td (1) Tj /F1 12 Tf 12 -4 Td (Others) Tj",
+    "10^6 pay half. Others",
+  ],
+  "an item": [
+    "(1.) Tj 20 0 Td (Close the valve.) Tj -20 -14 Td (2.) Tj 20 0 Td (Open it.) Tj",
+    "1. Close the valve.\n2. Open it.",
+  ],
+  "rows of a table further apart than lines": [
+    "(Boat) Tj 80 0 Td (Fee) Tj -80 -24 Td (Heron) Tj 80 0 Td (40 crowns) Tj -80 -24 Td (Wren) Tj 80 0 Td (25 crowns) Tj",
+    "Boat | Fee\n--- | ---\nHeron | 40 crowns\nWren | 25 crowns",
+  ],
   "an exponent": ["(It is 10) Tj /F1 7 Tf 36 5 Td (6) Tj", "It is 10^6"],
   "a word over two lines": ["(The car-) Tj 0 -14 Td (pet is red.) Tj", "The carpet is red."],
   "exponents of several characters": [
@@ -38,6 +50,11 @@ const TEXTS: Readonly<Record<string, [content: string, text: string, parts?: Pdf
   "columns of a table": [
     "(Name) Tj 200 0 Td (Price) Tj -200 -14 Td (Lamp) Tj 200 0 Td (9.50) Tj",
     "Name | Price\n--- | ---\nLamp | 9.50",
+  ],
+  "empty cells of a table": [
+    "(Boat) Tj 100 0 Td (Jan) Tj 100 0 Td (Feb) Tj -200 -14 Td (Heron) Tj 100 0 Td (1) Tj 100 0 Td (2) Tj " +
+      "-200 -14 Td (Wren) Tj 200 0 Td (3) Tj -100 -14 Td (4) Tj 100 0 Td (5) Tj -200 -14 Td (Robin) Tj 100 0 Td (6) Tj",
+    "Boat | Jan | Feb\n--- | --- | ---\nHeron | 1 | 2\nWren |  | 3\n| 4 | 5\nRobin | 6",
   ],
 };
 

@@ -251,6 +251,18 @@ const JSON_KINDS: Readonly<{ [what: string]: [value: unknown, records: Record[]]
       ["y", "", "id: a\n\nTwo.", { id: "a" }],
     ],
   ],
+  "lists of words beside the list of texts": [
+    { name: "Soup", ingredient: ["salt", "water"], steps: [{ text: "Boil." }] },
+    [
+      [
+        "0",
+        "",
+        "name: Soup\ningredient: salt\ningredient: water",
+        { name: "Soup", ingredient: ["salt", "water"] },
+      ],
+      ["1", "Soup", "Boil.", {}],
+    ],
+  ],
   "a vector is no text": [
     [{ id: "a", embedding: Array(100).fill(0.5), text: "One." }],
     [["a", "", "One.", { embedding: Array(100).fill(0.5) }]],
@@ -588,6 +600,34 @@ const TABLES: Readonly<{ [what: string]: [file: string, table: string, records: 
     [
       ["line 2", "", "item: Tea\nx: 0.30000000000000004", { item: "Tea", x: 0.30000000000000004 }],
       ["line 3", "", "item: Rope\nx: 2", { item: "Rope", x: 2 }],
+    ],
+  ],
+  "two tables of a report": [
+    "a.csv",
+    "boat,fee\nHeron,40\n\nperson,phone\nOrla,555-1234\n",
+    [
+      ["line 2", "", "boat: Heron\nfee: 40", { boat: "Heron", fee: 40 }],
+      ["line 5", "", "person: Orla\nphone: 555-1234", { person: "Orla", phone: "555-1234" }],
+    ],
+  ],
+  "names above shares and dates": [
+    "a.csv",
+    "Boat,Share,Built\nHeron,12.5%,2001-05-01\n",
+    [
+      [
+        "line 2",
+        "",
+        "Boat: Heron\nShare: 12.5%\nBuilt: 2001-05-01",
+        { Boat: "Heron", Share: "12.5%", Built: "2001-05-01" },
+      ],
+    ],
+  ],
+  "empty rows between rows": [
+    "a.csv",
+    "boat,fee\n\nHeron,40\n\nWren,25\n",
+    [
+      ["line 3", "", "boat: Heron\nfee: 40", { boat: "Heron", fee: 40 }],
+      ["line 5", "", "boat: Wren\nfee: 25", { boat: "Wren", fee: 25 }],
     ],
   ],
   "years below a name": [

@@ -141,6 +141,21 @@ test("a file that is damaged keeps its passages until it can be read again", asy
   await checkEqual(place);
 });
 
+test("the record names a file that is read in part, until it is whole", async () => {
+  await using place = await workplace();
+  const failed = async (): Promise<Record<string, string>> =>
+    JSON.parse(await readFile(join(place.directory, "sync", "record.json"), "utf8")).failed;
+  const line = '{"id": "a", "text": "ants"}\n';
+  await place.write("a.jsonl", `${line}no json\n{"id": "b"\n`);
+  for (const changes of [["added a.jsonl", 0], [1]]) {
+    assert.equal(await sync(place), changes);
+    assert.match((await failed())["a.jsonl"]!, /:2: expected one JSON object, .* \(and 1 more\)$/);
+  }
+  await place.write("a.jsonl", line);
+  await sync(place);
+  assert.equal(await failed(), {});
+});
+
 test("a synchronisation that is killed at any moment converges when it runs again", async () => {
   await using place = await workplace();
   for (const name of ["a", "b", "c"]) await place.write(`${name}.txt`, long(30, name));

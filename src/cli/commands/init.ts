@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { filesOf } from "../../documents/file/folder.ts";
-import { endingsText, formatOf } from "../../documents/formats.ts";
+import { endingsText, isReadable } from "../../documents/formats.ts";
 import { InputError, inputErrorFrom } from "../../io/errors.ts";
 import { replaceFile } from "../../io/replace-file.ts";
 import { flag, option, text } from "../../options/option.ts";
@@ -84,9 +84,9 @@ async function lookAt(folder: string): Promise<string> {
   const counts = new Map<string, number>();
   let unknown = 0;
   if (stats.isDirectory())
-    for await (const { name, problem } of filesOf(folder)) {
-      const isRead = !problem && formatOf(name) !== undefined;
-      const ending = extname(name).toLowerCase();
+    for await (const { path, name, problem } of filesOf(folder)) {
+      const isRead = !problem && (await isReadable({ path, name }));
+      const ending = extname(name).toLowerCase() || "without an ending";
       if (isRead) counts.set(ending, (counts.get(ending) ?? 0) + 1);
       else unknown++;
     }

@@ -21,7 +21,7 @@ interface Status {
   /** Files that differ from the index. */
   readonly changed: number;
   readonly removed: number;
-  /** Why files could not be read, by their paths. */
+  /** Why files could not be read, or only in part, by their paths. */
   readonly failed: Readonly<Record<string, string>>;
 }
 
@@ -71,7 +71,10 @@ async function statusOf(
   const known = new Map(Object.entries(record?.files ?? {}));
   const comparison = await compareFolder(path, index, known, { include, ignore, signal });
   const failed = record?.failed ?? {};
-  const changed = comparison.changed.filter((file) => failed[file.name] === undefined);
+  // a file that could not be read is no news; one that was read in part can change
+  const changed = comparison.changed.filter(
+    ({ name }) => failed[name] === undefined || known.get(name)?.hash !== undefined,
+  );
   const shared = { name, description, path, index, failed };
   const counts = { changed: changed.length, removed: comparison.removed.length };
   if (!isBuilt) return { ...shared, ...counts };

@@ -15,7 +15,7 @@ import { checkAccepted } from "../collections/trust.ts";
 import { defineCommand } from "../line/command.ts";
 import { startBuildProgress } from "../output/build-progress.ts";
 import { type Progress, startProgress } from "../output/progress.ts";
-import { describeSkipped, endOf } from "../shared/corpus.ts";
+import { describeSkipped, endOf, skippedAsJson } from "../shared/corpus.ts";
 import type { CommandEnd } from "../shared/exit.ts";
 import { JSON_LINES, MODEL, STORE } from "../shared/file-options.ts";
 import { loadModel } from "../shared/load-model.ts";
@@ -203,6 +203,5 @@ function describe({ changes, unchanged }: SyncResult): string {
 }
 
 const jsonLine = ({ changes, unchanged, skipped }: SyncResult): string => {
-  const named = skipped.map(({ file, problem }) => ({ file, problem: problem.message }));
-  return `${JSON.stringify({ changes, unchanged, skipped: named })}\n`;
+  return `${JSON.stringify({ changes, unchanged, skipped: skippedAsJson(skipped) })}\n`;
 };

@@ -41,6 +41,16 @@ export async function openCorpus(
   return { ...spool, skipped };
 }
 
+/** What was left out, as commands print it with `--json`. */
+export const skippedAsJson = (skipped: readonly SkippedFile[]): readonly object[] =>
+  skipped.map(({ file, isPart, isDamage, problem }) => ({
+    file,
+    where: problem.where,
+    problem: problem.message,
+    isPart,
+    isDamage,
+  }));
+
 /** How a command ends that left these out. */
 export const endOf = (skipped: readonly SkippedFile[]): CommandEnd =>
   skipped.some(({ isDamage }) => isDamage) ? "in part" : undefined;

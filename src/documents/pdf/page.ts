@@ -20,6 +20,8 @@ export interface Line {
   readonly y: number;
   /** Whether a gap before it ends a paragraph. */
   readonly isFirst: boolean;
+  /** Where the texts between tabs begin and end, along the direction of reading. */
+  readonly cells: [start: number, end: number][];
 }
 
 export interface PageText {
@@ -31,11 +33,15 @@ export interface PageText {
 }
 
 /** Columns of a table are further apart than words, in heights of the font. */
-const COLUMN_GAP = 1.5;
+const COLUMN_GAP = 0.9;
+/** The mark of an item stands as far from its text as a column. */
+const ITEM_MARK = /^(?:[•·▪◦‣–*-]|\(?(?:\d{1,3}|[a-z])[.)])$/i;
 /** A larger distance between lines ends a paragraph. */
 const PARAGRAPH_GAP = 1.7;
 /** Superscripts are smaller and higher than the text before them, in heights of that text. */
-const [SCRIPT_HEIGHT, SCRIPT_RISE] = [0.8, 0.2];
+const [SCRIPT_HEIGHT, SCRIPT_RISE] = [0.87, 0.2];
+/** A raised number behind the end of a clause refers to a note. */
+const CLAUSE_END = /[.,;:!?"”]$/;
 const RAISED = /^[-−+]?[\p{L}\p{N}.,]{1,6}$/u;
 /** Texts that are drawn twice, as bold or with a shadow, are closer than this. */
 const DOUBLE_GAP = 0.2; // heights of the font
@@ -51,7 +57,8 @@ export function pageText(given: readonly unknown[], isSlide: boolean): PageText 
   const drawn = new DrawnTexts();
   const lines: Line[] = [];
   let [isOpen, lost] = [false, 0];
-  let last: { readonly y: number; readonly height: number } | undefined;
+  let last: { readonly y: number; readonly height: number; readonly end: number } | undefined;
+  let isSpaced = false; // whether a space stands before the next text
   for (const item of items) {
     if (directionOf(item) !== direction || drawn.has(item)) {
       if (item.hasEOL) isOpen = false;
@@ -64,26 +71,34 @@ export function pageText(given: readonly unknown[], isSlide: boolean): PageText 
     if (!isOpen) {
       const gap = last === undefined ? 0 : last.y - y;
       const isFirst = lines.length === 0 || (height > 0 && gap > PARAGRAPH_GAP * height);
-      lines.push({ text: "", height: 0, least: Infinity, y, isFirst });
-      isOpen = true;
+      lines.push({ text: "", height: 0, least: Infinity, y, isFirst, cells: [] });
+      [isOpen, isSpaced] = [true, false];
     }
     const line = lines.at(-1)!;
-    const isColumn = item.str === " " && last !== undefined && width > COLUMN_GAP * last.height;
+    const x = acrossOf(item, direction);
+    if (known.text.trim() === "") isSpaced ||= known.text !== "";
+    else if (isSpaced) {
+      // the width of a space is not that of the page if the page is scaled
+      const isColumn = last !== undefined && x - last.end > COLUMN_GAP * last.height;
+      line.text += isColumn && !ITEM_MARK.test(line.text.trim()) ? "\t" : " ";
+    }
     const isRaised =
       last !== undefined &&
       height > 0 &&
       height < SCRIPT_HEIGHT * last.height &&
       y - last.y > SCRIPT_RISE * last.height &&
       RAISED.test(known.text);
-    line.text += isColumn
-      ? "\t"
-      : isRaised
-        ? superscript(known.text, line.text.slice(-1))
-        : known.text;
+    if (known.text.trim() !== "") {
+      const isNote = isRaised && /^\d{1,3}$/.test(known.text) && CLAUSE_END.test(line.text);
+      extend(line, x, width);
+      if (!isNote)
+        line.text += isRaised ? superscript(known.text, line.text.slice(-1)) : known.text;
+      isSpaced = false;
+    }
     if (item.str.trim() !== "" && !isRaised) {
       line.height = Math.max(line.height, height);
       line.least = Math.min(line.least, height);
-      last = { y, height: height || last?.height || 0 };
+      last = { y, height: height || last?.height || 0, end: x + width };
     }
     if (item.hasEOL) isOpen = false;
   }
@@ -102,6 +117,19 @@ function mainDirection(items: readonly TextItem[]): number {
     letters.set(direction, (letters.get(direction) ?? 0) + item.str.trim().length);
   }
   return [...letters].reduce((best, one) => (one[1] > best[1] ? one : best), [0, 0])[0];
+}
+
+/** The place of a text along the direction of reading. */
+function acrossOf({ transform }: TextItem, direction: number): number {
+  const angle = (direction * Math.PI) / 180;
+  return transform[4]! * Math.cos(angle) + transform[5]! * Math.sin(angle);
+}
+
+/** Adds a text to the last cell of a line, or to a new one behind a tab. */
+function extend({ text, cells }: Line, start: number, width: number): void {
+  const last = cells.at(-1);
+  if (!last || text.endsWith("\t")) cells.push([start, start + width]);
+  else last[1] = Math.max(last[1], start + width);
 }
 
 function heightAlong({ transform }: TextItem, direction: number): number {

@@ -29,6 +29,8 @@ const [MAX_HEADING_LENGTH, MAX_HEADING_LINES] = [200, 3];
 
 /** Begins with a capital, a number, or a letter that has no case. */
 const HEADING = /^[^\p{Ll}]/u;
+/** The number of a section, which can stand as far from its title as a column. */
+const NUMBER = /^(?:chapter |section |appendix )?[\dA-Z]{0,3}(?:\.\d{1,3}){0,6}[.:)]?\t/i;
 /** Captions, and the letters in drawings. */
 const LABEL = /^(?:fig(?:ure|\.)|table)\s*\d|^(?!.*(?:\p{L}{3}|\p{Lo})).*$/iu;
 
@@ -40,23 +42,24 @@ export async function outlineOf(
   const kept = withoutRunningHeads(pages).map(withoutContents);
   const levels = new HeadingLevels(kept, bookmarks);
   const outline = new Outline();
-  let open: { lines: string[]; readonly place: Block["place"] } | undefined;
+  let open: { lines: Line[]; readonly place: Block["place"] } | undefined;
   const close = (): void => {
-    if (open) outline.text(paragraphText(open.lines), { place: open.place });
+    if (open) outline.text(paragraphText(open.lines.map(textOf)), { place: open.place });
     open = undefined;
   };
   for (const [i, { lines, isSlide }] of kept.entries()) {
     const place = { page: i + 1, ...(isSlide && { isSlide }) };
     for (const { lines: own, level } of paragraphsOf(lines, (line) => levels.of(line, i + 1))) {
-      for (const line of own) budget.spend("characters", line.length);
+      for (const { text } of own) budget.spend("characters", text.length);
       const isOpen = open !== undefined && open.place?.page !== place.page;
       if (isOpen && !isSlide && level === undefined && goesOn(open!.lines, own)) {
         open!.lines.push(...own);
         continue;
       }
       close();
-      if (level !== undefined) outline.heading(level, own.map(oneLine).join(" "), { place });
-      else if (isTable(own)) outline.text(...tableBlock(own.map(cellsOf), place));
+      if (level !== undefined)
+        outline.heading(level, own.map(textOf).map(oneLine).join(" "), { place });
+      else if (isTable(own)) outline.text(...tableBlock(rowsOf(own), place));
       else open = { lines: [...own], place };
     }
     await budget.pause();
@@ -66,12 +69,54 @@ export async function outlineOf(
 }
 
 /** Whether a paragraph goes on at the top of the next page. */
-function goesOn(before: readonly string[], after: readonly string[]): boolean {
-  return /[\p{L}\p{N},;-]$/u.test(before.at(-1)!) && /^\p{Ll}/u.test(after[0]!) && !isTable(after);
+function goesOn(before: readonly Line[], after: readonly Line[]): boolean {
+  const [end, start] = [textOf(before.at(-1)!), textOf(after[0]!)];
+  return /[\p{L}\p{N},;-]$/u.test(end) && /^\p{Ll}/u.test(start) && !isTable(after);
 }
 
-const isTable = (lines: readonly string[]): boolean =>
-  lines.length > 1 && lines.filter((line) => line.includes("\t")).length > 0.6 * lines.length;
+const textOf = ({ text }: Line): string => text.trim();
+
+const isTable = (lines: readonly Line[]): boolean =>
+  lines.length > 1 &&
+  lines.filter((line) => textOf(line).includes("\t")).length > 0.6 * lines.length;
+
+/** Wider tables have no columns that a person could read. */
+const MAX_COLUMNS = 100;
+
+/** The cells of rows. Those of a row with empty cells stand in the columns that they are below. */
+function rowsOf(lines: readonly Line[]): string[][] {
+  const width = lines.reduce((most, { cells }) => Math.max(most, cells.length), 0);
+  const columns = width > MAX_COLUMNS ? [] : columnsOf(lines, width);
+  return lines.map(({ text, cells }) => {
+    const texts = cellsOf(text.trim());
+    if (columns.length === 0 || texts.length === width || texts.length !== cells.length)
+      return texts;
+    const places = cells.map((cell) => columnOf(cell, columns));
+    if (places.some((place, i) => place === undefined || place <= (places[i - 1] ?? -1)))
+      return texts;
+    const row: string[] = Array.from({ length: places.at(-1)! + 1 }, () => "");
+    for (const [i, place] of places.entries()) row[place!] = texts[i]!;
+    return row;
+  });
+}
+
+/** Where the columns begin and end, in the rows that have a cell in each of them. */
+function columnsOf(lines: readonly Line[], width: number): Span[] {
+  const columns = Array.from({ length: width }, (): Span => [Infinity, -Infinity]);
+  for (const { cells } of lines)
+    if (cells.length === width)
+      for (const [c, [start, end]] of cells.entries())
+        columns[c] = [Math.min(columns[c]![0], start), Math.max(columns[c]![1], end)];
+  return columns;
+}
+
+type Span = Line["cells"][number];
+
+/** The only column that a cell stands in; undefined for none, or for several. */
+function columnOf([start, end]: Span, columns: readonly Span[]): number | undefined {
+  const below = columns.flatMap(([from, to], c) => (start < to && end > from ? [c] : []));
+  return below.length === 1 ? below[0] : undefined;
+}
 
 const cellsOf = (line: string): string[] => line.split("\t").map((cell) => cell.trim());
 const oneLine = (line: string): string => cellsOf(line).join(" ");
@@ -88,7 +133,7 @@ function tableBlock(
   rows: readonly (readonly string[])[],
   place: Block["place"],
 ): Parameters<Outline["text"]> {
-  const lines = rows.map((cells) => cells.join(" | "));
+  const lines = rows.map((cells) => cells.join(" | ").trim());
   const details = { kind: "table", place } as const;
   const [names, ...below] = rows.map((cells) => ({ cells }));
   if (!areNames(names!.cells, below)) return [lines.join("\n"), details];
@@ -97,7 +142,7 @@ function tableBlock(
 }
 
 interface Paragraph {
-  readonly lines: string[];
+  readonly lines: Line[];
   /** Of a heading. */
   readonly level: number | undefined;
 }
@@ -113,15 +158,25 @@ function* paragraphsOf(
     const level = text === "" ? undefined : levelOf(line);
     const isOther = level !== paragraph?.level;
     const isFull = level !== undefined && paragraph?.lines.length === MAX_HEADING_LINES;
-    if (paragraph && (text === "" || line.isFirst || isOther || isFull)) {
+    const isNext = line.isFirst && !isRowBelow(line, paragraph?.lines.at(-1));
+    if (paragraph && (text === "" || isNext || isOther || isFull)) {
       yield paragraph;
       paragraph = undefined;
     }
     if (text === "") continue;
     paragraph ??= { lines: [], level };
-    paragraph.lines.push(text);
+    paragraph.lines.push(line);
   }
   if (paragraph) yield paragraph;
+}
+
+/** Rows of a table are further apart than lines of a text, in heights of the font. */
+const MAX_ROW_GAP = 3;
+
+/** Whether a line and that above it are rows of a table. */
+function isRowBelow({ cells, y, height }: Line, above: Line | undefined): boolean {
+  if (!above || cells.length < 2 || above.cells.length < 2) return false;
+  return above.y - y < MAX_ROW_GAP * height && Math.abs(cells.length - above.cells.length) <= 1;
 }
 
 /** Which lines are headings: those that bookmarks name, and those in larger letters. */
@@ -157,7 +212,8 @@ class HeadingLevels {
     if (named !== undefined) return named;
     if (this.#text === 0 || size(least) <= HEADING_SIZE * this.#text) return undefined;
     if (!HEADING.test(text.trim()) || LABEL.test(text.trim())) return undefined;
-    if (text.length > MAX_HEADING_LENGTH || text.includes("\t")) return undefined;
+    if (text.length > MAX_HEADING_LENGTH || text.trim().replace(NUMBER, "").includes("\t"))
+      return undefined;
     const rank = this.#deepest > 0 ? this.#deepest : this.#sizes.indexOf(size(height));
     return this.#levels.get(size(height)) ?? Math.min(rank + 1, MAX_LEVEL);
   }

@@ -35,7 +35,7 @@ const tooLarge = (where: string, cause: Error): InputError =>
 
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const bytes = await file.bytes();
-  const source = repaired(bytes.toString("latin1"));
+  const source = repaired(bytes.toString("latin1"), isUtf8(bytes));
   const mail = await PostalMime.parse(encoded(source, file), LIMITS).catch((cause: Error) => {
     throw /^Maximum /.test(cause.message) ? tooLarge(file.path, cause) : cause;
   });
@@ -90,15 +90,39 @@ const decoded = (text: string): string =>
     legacyHookDecode(Buffer.from(controls, "latin1"), "windows-1252"),
   );
 
-/** The type that a part has, where the value is none: `text`. */
-const TYPE = /^(content-type:[ \t]*)([^;\r\n]*)/gim;
+const TYPE = /^(content-type:[ \t]*)([^;\r\n]*)((?:[^\n]*\n[ \t])*[^\n]*)/gim;
 /** A line of a header, or its continuation. The first one can be that of a mailbox. */
 const HEADER = /^(?:[!-9;-~]+[ \t]*:|[ \t]|>?From )/;
 
+/** Characters of a page in which it names its charset. */
+const HEAD_LENGTH = 4_096;
+const META = /<meta[^<>]{0,200}?charset=(?:3D)?\s{0,20}["']?([\w-]{1,40})/i;
+
+/**
+ * The type of a part as parsers know it: `text` is plain text, as are Markdown and several parts
+ * without a boundary. A page in another encoding than UTF-8 can name it itself.
+ */
+function typeOf(type: string, parameters: string, source: string, end: number): string {
+  const name = type.trim().toLowerCase();
+  if (name === "" || (name === "text/html" && CHARSET.test(parameters))) return type;
+  if (name === "text/html") {
+    const [, charset] = META.exec(source.slice(end, end + HEAD_LENGTH)) ?? [];
+    return charset === undefined ? type : `${type}; charset=${charset}`;
+  }
+  const isKnown =
+    /^[\w.+-]+\/[\w.+-]+/.test(name) && !/^text\/(?:x-)?(?:markdown|enriched)$/.test(name);
+  const isWhole = !name.startsWith("multipart/") || /\bboundary\*?\d?\*?=/i.test(parameters);
+  return isKnown && isWhole ? type : "text/plain";
+}
+
 /** A message with the types that parsers know, and a blank line below the headers. */
-function repaired(source: string): string {
-  const typed = source.replace(TYPE, (all, name: string, type: string) =>
-    /^[\w.+-]+\/[\w.+-]+/.test(type) || type.trim() === "" ? all : `${name}text/plain`,
+function repaired(source: string, isUtf8: boolean): string {
+  const typed = source.replace(
+    TYPE,
+    (all, name: string, type: string, parameters: string, at: number) =>
+      isUtf8 && /html/i.test(type)
+        ? all
+        : name + typeOf(type, parameters, source, at + all.length) + parameters,
   );
   for (let start = 0; start < typed.length; ) {
     const end = typed.indexOf("\n", start);
@@ -129,7 +153,7 @@ function encoded(source: string, file: SourceFile): Buffer {
 }
 
 /** Names that parsers of mail know besides those of the Encoding Standard. */
-const KNOWN = /^(?:x-)?(?:cp|ms|ibm|windows|iso|utf|euc|shift|big|koi)[-_]?\w/i;
+const KNOWN = /^(?!utf-?7)(?:x-)?(?:cp|ms|ibm|windows|iso|utf|euc|shift|big|koi)[-_]?\w/i;
 
 function reportCharsets(source: string, file: SourceFile): void {
   const unknown = [...new Set(charsetsOf(source))].filter(

@@ -100,10 +100,16 @@ function withWhole(whole: Fields, list: string, records: JsonRecordValue[]): Jso
     ...record,
     above: [...(title ? [title] : []), ...(record.above ?? [])],
   }));
-  const speaks = Object.values(rest).some((one) => typeof one === "string" && /\S\s+\S/.test(one));
+  const speaks = Object.values(rest).some(saysSomething);
   const isTitle = Object.keys(rest).every((name) => rest[name] === title);
   return speaks && !isTitle ? [{ name: "0", value: rest }, ...titled] : titled;
 }
+
+/** A text of words, or a list of words. */
+const saysSomething = (value: unknown): boolean =>
+  Array.isArray(value)
+    ? value.some((one) => typeof one === "string" && /\p{L}{2}/u.test(one))
+    : typeof value === "string" && /\S\s+\S/.test(value);
 
 /** The field of a document that holds its parts, and these. */
 function partsOf(value: Fields): readonly [name: string, parts: readonly Fields[]] | undefined {

@@ -123,6 +123,8 @@ class TextStyles {
         const position = properties?.attributes["style:text-position"] ?? "";
         if (/^(?:super|[1-9])/.test(position)) this.#scripts.set(name, "sup");
         else if (/^(?:sub|-)/.test(position)) this.#scripts.set(name, "sub");
+        else if (position === "" && parent !== undefined && this.#scripts.has(parent))
+          this.#scripts.set(name, this.#scripts.get(parent)!);
         const display = properties?.attributes["text:display"];
         const inherited = display === undefined && parent !== undefined && this.#hidden.get(parent);
         if (display !== undefined) this.#hidden.set(name, display === "none");

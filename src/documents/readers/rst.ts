@@ -37,7 +37,7 @@ const OPTION =
 const CODE =
   /^(?:code|code-block|sourcecode|parsed-literal|literalinclude|prompt|doctest|testcode)$/;
 const LEFT_OUT =
-  /^(?:toctree|contents|sectnum|include|raw|index|meta|highlight|default-role|role|title|currentmodule|module|target-notes|header|footer|tabularcolumns)$/;
+  /^(?:toctree|contents|sectnum|include|raw|index|meta|highlight|default-role|role|title|currentmodule|module|target-notes|header|footer|tabularcolumns|(?:section|module|code)author)$/;
 /** What Sphinx describes: its text is below its signature, or with `auto` also in the code. */
 const OBJECT =
   /^(?:auto\w{1,30}|(?:class|static)?method|class|function|attribute|property|data|exception|decorator|option|cmdoption|envvar|confval|setting|describe|object|macro|type|struct|enum|enumerator|member|var)$/;
@@ -48,6 +48,8 @@ const VERSIONS = new Map([
   ["deprecated", "Deprecated since version"],
   ["versionremoved", "Removed in version"],
 ]);
+/** What stands before a text, if not the name of its directive. */
+const LABELS = new Map([...VERSIONS, ["seealso", "See also"]]);
 const NOTES = /^(?:note|warning|tip|hint|important|caution|danger|attention|error|seealso|todo)$/;
 const WITHOUT_ARGUMENT = /^(?:only|ifconfig|container|class|tab-set|tabs|grid)$/;
 
@@ -83,9 +85,11 @@ class RstParser {
       const [, name, directive, value = ""] = DIRECTIVE.exec(line) ?? [];
       if (name === undefined) continue;
       if (directive === "unicode") this.#substitutions.set(name, characters(value));
-      if (directive !== "replace") continue;
       const rest = dedented(this.#all, at + 1, blockEnd(this.#all, at + 1, 1), 1);
-      this.#substitutions.set(name, [value, ...rest.lines].join(" ").trim());
+      if (directive === "image")
+        this.#substitutions.set(name, optionsOf(rest).options.get("alt") ?? "");
+      if (directive === "replace")
+        this.#substitutions.set(name, [value, ...rest.lines].join(" ").trim());
     }
     return this.#blocks({ lines: this.#all, first: 1 }, 0);
   }
@@ -117,6 +121,7 @@ class RstParser {
     if (isGridBorder(line)) return this.#table(lines, at, first, nodes, gridTable);
     if (isSimpleBorder(line)) return this.#table(lines, at, first, nodes, simpleTable);
     if (line === ".." || line.startsWith(".. ")) return this.#explicit(given, at, level, nodes);
+    if (line.startsWith("__ ")) return at + 1; // the target of an anonymous link
     if (line.startsWith(">>>")) {
       const end = paragraphEnd(lines, at);
       nodes.push(element("pre", [text(lines.slice(at, end).join("\n"), first + at)]));
@@ -327,7 +332,9 @@ class RstParser {
       nodes.push(element("dl", [signature, body], {}, line));
     } else {
       const shown = WITHOUT_ARGUMENT.test(name) ? "" : argument;
+      const subtitle = options.get("subtitle") ?? ""; // of a sidebar
       if (shown !== "") nodes.push(element("p", this.#inline(shown, line), {}, line));
+      if (subtitle !== "") nodes.push(element("p", this.#inline(subtitle, line), {}, line));
       append(nodes, this.#blocks(content, level + 1));
     }
   }
@@ -407,7 +414,7 @@ class RstParser {
 }
 
 const labelOf = (name: string): string =>
-  VERSIONS.get(name) ?? (NOTES.test(name) ? `${name[0]!.toUpperCase()}${name.slice(1)}` : "");
+  LABELS.get(name) ?? (NOTES.test(name) ? `${name[0]!.toUpperCase()}${name.slice(1)}` : "");
 
 /** `A. Finn wrote` on the first of several lines begins no list: they are not indented. */
 const isInitial = (line: string, next: string): boolean =>

@@ -26,6 +26,23 @@ export async function* read(file: SourceFile): AsyncGenerator<Document> {
   yield { title: "", blocks: outline.allBlocks() };
 }
 
+/** The shares of lines that are comments, at least, and of others that are sentences, at most. */
+const [COMMENTS, SENTENCES] = [0.2, 0.1];
+const SENTENCE = /^(?:\S+\s+){8}|\w[.!?]$/;
+
+/** Whether a text without a name is settings: many comments and sections, and no sentences. */
+export function areSettings(text: string): boolean {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const isComment = (line: string): boolean => /^\s*[#;]/.test(line) || SECTION.test(line.trim());
+  const others = lines.filter((line) => !isComment(line));
+  const sentences = others.filter((line) => SENTENCE.test(line.trim()));
+  return (
+    others.length > 0 &&
+    lines.length - others.length >= COMMENTS * lines.length &&
+    sentences.length <= SENTENCES * others.length
+  );
+}
+
 const withoutRules = (text: string): string =>
   text.replace(/^.*$/gm, (line) => (RULE.test(line.trim()) ? "" : line));
 

@@ -20,6 +20,9 @@ import { consecutiveLines } from "../tree/outline.ts";
 import { recordDocument } from "./record.ts";
 import { IdColumns, RecordIds } from "./record-ids.ts";
 
+/** The longest file that can have several tables. */
+const MAX_REPORT = 2 ** 20; // characters
+
 /** A row of a table with a row that names the columns. */
 export interface TableRow extends Pick<Row, "lines"> {
   readonly names: readonly string[];
@@ -30,8 +33,23 @@ export interface TableRow extends Pick<Row, "lines"> {
 export async function* read(file: SourceFile): AsyncGenerator<Document> {
   const text = await file.text();
   const ids = new RecordIds();
-  yield* tableDocuments(() => rowsOf(text, file), file, ids);
+  const tables = text.length > MAX_REPORT ? [] : tablesIn(text, file);
+  if (tables.length < 2) yield* tableDocuments(() => rowsOf(text, file), file, ids);
+  for (const table of tables.length < 2 ? [] : tables)
+    yield* tableDocuments(() => table, file, ids);
   ids.report(file.path, file.report);
+}
+
+/** The tables of a report, between which rows are empty. */
+function tablesIn(text: string, file: SourceFile): (readonly Row[])[] {
+  if (!/\n[ \t,;|]*\n/.test(text)) return [];
+  try {
+    const rows = [...rowsOf(text, file)].filter(({ cells }) => cells.some((cell) => cell !== ""));
+    return tablesOf(rows, NAMED[file.tableHeader ?? "auto"]);
+  } catch (error) {
+    if (error instanceof InputError) return []; // reported when its rows are read
+    throw error;
+  }
 }
 
 /** @throws {InputError} for a row that is too long */

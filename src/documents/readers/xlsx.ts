@@ -137,9 +137,12 @@ function shownOf(cell: Element, { texts, formats, isFrom1904 }: Context): ShownN
   if (type === "e") return EMPTY;
   const number = Number(value);
   if (type !== "n" || value === "" || !Number.isFinite(number)) return { text: value };
+  if (LONG_INTEGER.test(value)) return { text: value }; // a number would lose digits
   const { show, isDate } = formats[Number(style)] ?? GENERAL;
   return show(isDate && isFrom1904 && number >= 1 ? number + EPOCH_1904 : number);
 }
+
+const LONG_INTEGER = /^-?\d{17,}$/;
 
 /** A text whose parts may have formats, without the reading of Japanese words. */
 function richText(item: Element): string {

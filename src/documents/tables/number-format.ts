@@ -46,8 +46,9 @@ export function numberFormat(id: number, code?: string): NumberFormat {
 export const filterValue = (text: string, number: number): string | undefined =>
   text === "" || LABEL.test(text) ? undefined : plainNumber(number);
 
-/** As Excel shows 0.1 + 0.2. */
-const plainNumber = (number: number): string => String(Number(number.toPrecision(15)));
+/** As Excel shows 0.1 + 0.2. An integer keeps all its digits. */
+const plainNumber = (number: number): string =>
+  String(Number.isSafeInteger(number) ? number : Number(number.toPrecision(15)));
 
 export const GENERAL: NumberFormat = {
   isDate: false,

@@ -105,7 +105,10 @@ function namesBelow(above: readonly string[], below: readonly Row[]): string[] |
  * Whether a row names the columns below it: short texts, and one of them is a usual name, or they
  * are all different and one stands above values of another form. In doubt it does not.
  */
-export function areNames(row: readonly string[], below: readonly Pick<Row, "cells">[]): boolean {
+export function areNames(
+  row: readonly string[],
+  below: readonly Pick<Row, "cells" | "values">[],
+): boolean {
   const isName = (cell: string): boolean =>
     cell.length <= 60 && countWords(cell) <= 8 && typeOf([cell]) === "text" && !/[.!?]$/.test(cell);
   const filled = row.filter((cell) => cell !== "");
@@ -118,14 +121,20 @@ export function areNames(row: readonly string[], below: readonly Pick<Row, "cell
   if (new Set(filled.map((cell) => cell.toLowerCase())).size < filled.length) return false;
   if (below.length === 0) return row.length > 1;
   return row.some((cell, i) => {
-    const values = below.map(({ cells }) => cells[i] ?? "").filter((value) => value !== "");
+    const shown = below.map(({ cells, values }) => values?.[i] ?? cells[i] ?? "");
+    const values = shown.filter((value) => value !== "");
     return cell !== "" && values.length > 0 && standsOut(cell, values);
   });
 }
 
+/** `12.5%`, `€ 40`, `40 crowns`, `2024-05-01`, `01.05.2024`. */
+const QUANTITY =
+  /^[+-]?(?:\p{Sc}\s?)?\d[\d.,]*\s?(?:%|\p{Sc}|\p{L}{1,10})?$|^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ][\d:]+)?$/u;
+const isQuantity = (value: string): boolean => QUANTITY.test(value);
+
 /** Whether a name is unlike the values of its column. */
 function standsOut(name: string, values: readonly string[]): boolean {
-  if (typeOf(values) !== "text") return true;
+  if (typeOf(values) !== "text" || (!QUANTITY.test(name) && values.every(isQuantity))) return true;
   if (values.includes(name)) return false;
   const isWord = (text: string): boolean => /^[\p{Ll}_][\p{L}\p{N}_.-]*$/u.test(text);
   if (isWord(name) && !values.some(isWord)) return true;

@@ -15,16 +15,23 @@ const names = (...lines: readonly string[]): ReadonlySet<string> =>
 
 const LEFT_OUT = names(
   "script style noscript canvas iframe object embed audio video head title",
-  "button select option textarea input dialog rp rt datalist del s strike",
+  "button select option textarea input rp rt datalist del s strike",
 );
 const BLOCKS = names(
-  "address article aside blockquote body caption center dd details div dt fieldset figcaption figure footer form",
+  "address article aside blockquote body caption center dd details dialog div dt fieldset figcaption figure footer form",
   "header hgroup hr html legend li main nav p search section summary tbody td tfoot th thead tr",
 );
 const HEADING = /^h[1-6]$/;
+/** What a note stands in. */
+const NOTE_BOX =
+  /(?:^|[\s_-])(?:admonition|alert|callout|caution|danger|hint|important|info|note|tip|warning)(?:$|[\s_-])/i;
 /** The title of a note opens no section: what follows the note is not a part of it. */
 const NOTE = /^(?:note|warning|tip|hint|important|caution|attention|danger|info)s?[:.!]?$/i;
 const NOTE_TITLE = /(?:^|[\s_-])title(?:\s|$)/i;
+/** `vertical-align: super`, as programs write exponents. */
+const SCRIPT_STYLE = /vertical-align\s*:\s*(super|sub)\b/i;
+/** Marks at which a line may be broken; they are not shown. */
+const INVISIBLE = /[\u00ad\ufeff]/g;
 const HIDDEN_STYLE = /display\s*:\s*none|visibility\s*:\s*hidden/i;
 /** Elements of a page that may be no part of its text. */
 const ASIDES = names("nav footer aside");
@@ -36,6 +43,8 @@ const NAVIGATION_WORD =
 const MAX_NAVIGATION_WORDS = 40;
 /** Links of tools beside a heading or a term. */
 const TOOL_LINK = /^\[?\s?(?:edit(?: source)?|source|src|docs|view source)\s?\]?$/i;
+/** The same, where only the word between the brackets is a link. */
+const TOOL_IN_BRACKETS = /\[(?:edit(?: source)?|source|src|view source)\]\s*$/i;
 const TOOLS = /(?:^|\s)(?:mw-editsection|viewcode-(?:link|back))(?:\s|$)/;
 const COOKIES =
   /\bcookie[-_]?(?:s[-_]?)?(?:banner|bar|consent|dialog|law|message|modal|notice|notification|overlay|popup|warning)|\b(?:onetrust|cybotcookiebot|gdpr|consent[-_]?(?:banner|modal|popup))/i;
@@ -106,6 +115,7 @@ export class HtmlBlocks {
   #part: PageBlock["part"];
   #aside: Aside | undefined;
   #isLink = false;
+  #isNote = false;
   /** The term whose definition is being read. */
   #term: string | undefined;
   /** What buttons show and hide, by its id, with the name of its tab. */
@@ -183,21 +193,25 @@ export class HtmlBlocks {
     else if (name === "template") this.#shadowRoot(element);
     else if (name === "q") this.#quoted(element);
     else if (name === "math") this.#text(` ${formula(element)} `, element.line);
-    else if (name === "sup" || name === "sub") this.#script(element);
-    else this.#children(element);
+    else {
+      const script = scriptOf(element);
+      if (script) this.#script(element, script);
+      else this.#children(element);
+    }
   }
 
   #block(element: Element): void {
-    const [part, aside] = [this.#part, this.#aside];
+    const [part, aside, isNote] = [this.#part, this.#aside, this.#isNote];
     this.#flush();
     if (isNavigationRow(element)) return;
+    this.#isNote ||= element.name === "aside" || NOTE_BOX.test(element.attributes.class ?? "");
     if (this.#isPage) this.#enter(element);
     if (element.name === "summary") this.#lead({ ...element, name: "span" }, "term");
     else if (isNoteTitle(element)) this.#lead(element, "note");
     else if (element.attributes["data-kind"] === "term") this.#lead(element, "term");
     else this.#children(element);
     this.#flush();
-    [this.#part, this.#aside] = [part, aside];
+    [this.#part, this.#aside, this.#isNote] = [part, aside, isNote];
   }
 
   #enter(element: Element): void {
@@ -244,6 +258,7 @@ export class HtmlBlocks {
   #isLeftOut(element: Element): boolean {
     const { name, attributes } = element;
     const { class: classes = "", role = "", "epub:type": type } = attributes;
+    if (name === "dialog" && attributes.open === undefined) return true;
     if (LEFT_OUT.has(name) || type === "pagebreak" || role === "doc-pagebreak") return true;
     if (LINE_NUMBERS.test(classes) && /^[\s\d]*$/.test(textContent(element))) return true;
     if (TOOLS.test(classes) && textContent(element).length <= MAX_NAVIGATION_WORDS) return true;
@@ -271,7 +286,7 @@ export class HtmlBlocks {
   #text(text: string, line: number): void {
     let at = line;
     for (const part of text.split("\n")) {
-      const shown = part.replace(/\s+/gu, " ");
+      const shown = part.replace(INVISIBLE, "").replace(/\s+/gu, " ");
       if (at > line) this.#space();
       if (shown.startsWith(" ")) this.#space();
       const rest = shown.trimStart();
@@ -285,11 +300,11 @@ export class HtmlBlocks {
     if (!["", " ", "\n"].includes(this.#running.last)) this.#running.add(" ");
   }
 
-  #script(element: Element): void {
+  #script(element: Element, kind: "sup" | "sub"): void {
     if (isNoteReference(element)) return;
-    const text = this.#inline(element);
+    const text = this.#inline({ ...element, attributes: {} });
     if (/^\[\w{1,4}\]$/.test(text)) return; // of a note without a link
-    const write = element.name === "sup" ? superscript : subscript;
+    const write = kind === "sup" ? superscript : subscript;
     this.#running.add(write(text, this.#running.last), element.line);
   }
 
@@ -311,7 +326,7 @@ export class HtmlBlocks {
     this.#flush();
     this.#endList();
     const text = this.#inline(element, true);
-    if (NOTE.test(text)) {
+    if (this.#isNote && NOTE.test(text)) {
       this.#lead(element, "note");
       return;
     }
@@ -332,10 +347,8 @@ export class HtmlBlocks {
     const content = isHeading ? withoutPermalinks(element, this.#budget) : element;
     inner.read({ ...content, name: "" });
     this.#linked += inner.blocks.reduce((sum, { linked }) => sum + linked, 0);
-    return inner.blocks
-      .map(({ text, details }) => oneLine(text, details))
-      .join(" ")
-      .trim();
+    const text = inner.blocks.map(({ text, details }) => oneLine(text, details)).join(" ");
+    return (isHeading ? text.replace(TOOL_IN_BRACKETS, "") : text).trim();
   }
 
   #code(element: Element): void {
@@ -584,6 +597,14 @@ function isNoteLink({ attributes, children }: Element): boolean {
 
 const isNoteMark = (node: Element | Text): boolean =>
   isText(node) ? /^(?:[\s↩↑⏎^]|\p{Variation_Selector})+$/u.test(node.text) : node.name === "sup";
+
+/** Whether an element is raised or lowered text. */
+function scriptOf({ name, attributes: { style = "" } }: Element): "sup" | "sub" | undefined {
+  if (name === "sup" || name === "sub") return name;
+  if (name !== "span" && name !== "font") return undefined;
+  const [, kind] = SCRIPT_STYLE.exec(style) ?? [];
+  return kind === undefined ? undefined : kind.toLowerCase() === "sub" ? "sub" : "sup";
+}
 
 /** Whether a button shows and hides what follows it. */
 const isDisclosure = ({ name, attributes }: Element): boolean =>

@@ -15,8 +15,8 @@ import { readPassages } from "../../../text/read-passages.ts";
 import { defineCommand } from "../../line/command.ts";
 import { describeCut, startBuildProgress } from "../../output/build-progress.ts";
 import { duration } from "../../output/progress.ts";
-import { endOf, openCorpus, STRICT } from "../../shared/corpus.ts";
-import { CORPUS, MODEL, STORE } from "../../shared/file-options.ts";
+import { endOf, openCorpus, STRICT, skippedAsJson } from "../../shared/corpus.ts";
+import { CORPUS, JSON_OBJECT, MODEL, STORE } from "../../shared/file-options.ts";
 import { loadModel } from "../../shared/load-model.ts";
 import { UsageError } from "../../shared/usage-error.ts";
 import { parseShard } from "./shard.ts";
@@ -31,6 +31,7 @@ export const indexCommand = defineCommand({
     ...DOCUMENT_OPTIONS,
     strict: STRICT,
     ...WRITE_OPTIONS,
+    json: JSON_OBJECT,
     shard: option(INDEX_OPTIONS.shard, {
       help:
         "build only part I of N, from 1; auto: the number that a Slurm array gives the task or, " +
@@ -54,6 +55,7 @@ export const indexCommand = defineCommand({
       store: __,
       part,
       strict,
+      json,
       ...others
     } = given;
     const [choices, values] = splitChoices(others);
@@ -87,6 +89,11 @@ export const indexCommand = defineCommand({
     process.stderr.write(
       `${done}: ${index.directory}\n${describeCut(progress.cut(), maxPassageTokens)}`,
     );
+    if (json) {
+      const { directory: address, passageCount: passages, tokenCount: tokens } = index;
+      const skipped = skippedAsJson(corpus.skipped);
+      process.stdout.write(`${JSON.stringify({ index: address, passages, tokens, skipped })}\n`);
+    }
     return endOf(corpus.skipped);
   },
 });

@@ -9,7 +9,7 @@ import { deletePassages, readHeader } from "../../../retrieval/maintain.ts";
 import { readPassages } from "../../../text/read-passages.ts";
 import { defineCommand } from "../../line/command.ts";
 import { describeCut, startBuildProgress } from "../../output/build-progress.ts";
-import { endOf, openCorpus, STRICT } from "../../shared/corpus.ts";
+import { endOf, openCorpus, STRICT, skippedAsJson } from "../../shared/corpus.ts";
 import {
   CORPUS,
   INDEX,
@@ -30,11 +30,12 @@ export const addCommand = defineCommand({
     ...DOCUMENT_OPTIONS,
     strict: STRICT,
     ...WRITE_OPTIONS,
+    json: JSON_OBJECT,
   },
   library: { spoolPassages },
   example: "reatt index add --index index --corpus news.jsonl",
   async run(
-    { model: folder, index: directory, corpus: source, wait, store: _, ...splitting },
+    { model: folder, index: directory, corpus: source, wait, json, store: _, ...splitting },
     signal,
     _operands,
     { spoolPassages },
@@ -60,6 +61,11 @@ export const addCommand = defineCommand({
       `Added ${total} passages, there are ${index.passageCount} now: ${directory}\n` +
         describeCut(progress.cut(), maxPassageTokens),
     );
+    if (json) {
+      const skipped = skippedAsJson(corpus.skipped);
+      const { passageCount: passages } = index;
+      process.stdout.write(`${JSON.stringify({ added: total, passages, skipped })}\n`);
+    }
     return endOf(corpus.skipped);
   },
 });

@@ -15,8 +15,7 @@ import {
 import { childrenOf, type Element, find, first, isText, textContent } from "../../tree/markup.ts";
 import { formula } from "../../tree/scripts.ts";
 import type { Numbering } from "./numbering.ts";
-import type { Styles } from "./styles.ts";
-import { attributeOf, onOff } from "./styles.ts";
+import { attributeOf, onOff, type Script, type Styles, scriptOf } from "./styles.ts";
 import { symbol } from "./symbols.ts";
 
 /** The parts of a document that its text refers to. */
@@ -30,6 +29,8 @@ export interface WordParts {
   readonly budget: Budget;
 }
 
+/** Text that may be raised by hand and be an exponent. */
+const EXPONENT = /^[-−+]?[\p{L}\p{N}.,]{1,6}$/u;
 /** Deleted text, codes of fields, comments. */
 const LEFT_OUT = new Set([
   ...["w:del", "w:moveFrom", "w:delText", "w:instrText", "w:delInstrText", "w:pPr", "w:rPr"],
@@ -149,12 +150,7 @@ export class WordBody {
   }
 
   /** Adds the text of an element, and the blocks of its text boxes. */
-  #inline(
-    container: Element,
-    inline: Inline,
-    boxes: Node[],
-    script: "sup" | "sub" | "" = "",
-  ): void {
+  #inline(container: Element, inline: Inline, boxes: Node[], script: Script = ""): void {
     this.#parts.budget.spend("steps", container.children.length);
     for (const child of container.children) {
       if (isText(child)) continue;
@@ -162,7 +158,7 @@ export class WordBody {
       if (LEFT_OUT.has(name)) continue;
       if (name === "w:t") inline.add(textContent(child), script);
       else if (name === "w:r") {
-        if (!this.#isHidden(child)) this.#inline(child, inline, boxes, scriptOf(child));
+        if (!this.#isHidden(child)) this.#inline(child, inline, boxes, this.#scriptOf(child));
       } else if (CHARACTERS[name] !== undefined) inline.add(CHARACTERS[name], script);
       else if (name === "w:br") inline.node(element("br", []));
       else if (name === "w:sym")
@@ -187,6 +183,17 @@ export class WordBody {
     return own ?? this.#parts.styles.hides(style) ?? this.#areRunsHidden;
   }
 
+  /** Of a run. What is raised by hand is an exponent if it is short. */
+  #scriptOf(run: Element): Script {
+    const [properties] = childrenOf(run, "w:rPr");
+    const own = properties && scriptOf(properties);
+    const isByHand = own && attributeOf(properties!, "w:vertAlign") === undefined;
+    if (isByHand && !EXPONENT.test(textContent(run))) return "";
+    return (
+      own ?? this.#parts.styles.script(properties && attributeOf(properties, "w:rStyle")) ?? ""
+    );
+  }
+
   #diagram(id: string, boxes: Node[]): void {
     const diagram = this.#parts.diagrams.get(id);
     if (!diagram) this.leftOut.add("diagram");
@@ -196,7 +203,7 @@ export class WordBody {
   }
 
   /** The first form that a program may choose; the others say the same. */
-  #alternative(child: Element, inline: Inline, boxes: Node[], script: "sup" | "sub" | ""): void {
+  #alternative(child: Element, inline: Inline, boxes: Node[], script: Script): void {
     const [choice] = [...childrenOf(child, "mc:Choice"), ...childrenOf(child, "mc:Fallback")];
     if (choice) this.#inline(choice, inline, boxes, script);
   }
@@ -227,7 +234,7 @@ export class WordBody {
     const rows: Element[] = [];
     /** The cells above that cover the next row, by column. */
     const above = new Map<number, Element>();
-    for (const row of find(table, "w:tr")) rows.push(this.#row(row, above));
+    for (const row of find(table, "w:tr")) if (!isDeleted(row)) rows.push(this.#row(row, above));
     const isHead = ({ attributes }: Element): boolean => attributes.head !== undefined;
     const head = rows.findIndex((row) => !isHead(row));
     const count = head === -1 ? 0 : head;
@@ -274,6 +281,10 @@ export class WordBody {
   }
 }
 
+/** Whether a row is deleted, as a change that is tracked. */
+const isDeleted = (row: Element): boolean =>
+  childrenOf(row, "w:trPr").some((properties) => childrenOf(properties, "w:del").length > 0);
+
 function extendDown(cell: Element): void {
   const attributes = cell.attributes as Record<string, string>;
   attributes.rowspan = String(Number(attributes.rowspan ?? "1") + 1);
@@ -308,11 +319,4 @@ function fieldValue(field: Element): string {
   }
   if (!box) return "";
   return (onOff(box, "w:checked") ?? isOn(box, "w:default")) ? "☒" : "☐";
-}
-
-function scriptOf(run: Element): "sup" | "sub" | "" {
-  const [properties] = childrenOf(run, "w:rPr");
-  const position = properties && attributeOf(properties, "w:vertAlign");
-  if (position === "superscript") return "sup";
-  return position === "subscript" ? "sub" : "";
 }

@@ -24,7 +24,25 @@ interface StoredStyle {
   readonly outline: number | undefined;
   readonly list: Partial<ListPlace> | undefined;
   readonly isHidden: boolean | undefined;
+  readonly script: Script | undefined;
 }
+
+/** Raised or lowered text; empty for other text. */
+export type Script = "sup" | "sub" | "";
+
+/** Half points by which text is raised, or lowered, that is an exponent, or an index. */
+const MIN_POSITION = 4;
+
+/** Whether the properties of characters raise or lower them; undefined if they do not say. */
+export function scriptOf(properties: Element): Script | undefined {
+  const align = attributeOf(properties, "w:vertAlign");
+  if (align !== undefined) return SCRIPTS[align] ?? "";
+  const position = Number.parseInt(attributeOf(properties, "w:position") ?? "", 10);
+  if (Number.isNaN(position)) return undefined;
+  return position >= MIN_POSITION ? "sup" : position <= -MIN_POSITION ? "sub" : "";
+}
+
+const SCRIPTS: Readonly<Record<string, Script>> = { superscript: "sup", subscript: "sub" };
 
 /** Styles are based on others; a circle of them ends here. */
 const MAX_BASES = 20;
@@ -42,6 +60,7 @@ export class Styles {
         outline: properties && outlineOf(properties),
         list: properties && listOf(properties),
         isHidden: characters && onOff(characters, "w:vanish"),
+        script: characters && scriptOf(characters),
       });
     }
   }
@@ -65,6 +84,11 @@ export class Styles {
   /** Whether a style hides its text; undefined for one that does not say. */
   hides(id: string | undefined): boolean | undefined {
     return this.#chain(id).find(({ isHidden }) => isHidden !== undefined)?.isHidden;
+  }
+
+  /** Whether a style raises or lowers its text; undefined for one that does not say. */
+  script(id: string | undefined): Script | undefined {
+    return this.#chain(id).find(({ script }) => script !== undefined)?.script;
   }
 
   #chain(id: string | undefined): StoredStyle[] {

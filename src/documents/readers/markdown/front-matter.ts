@@ -51,8 +51,19 @@ function parsed(mark: string, text: string): Readonly<Record<string, unknown>> |
     const isObject = typeof value === "object" && !Array.isArray(value);
     return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
-    return undefined;
+    return mark === "---" ? plainFields(text) : undefined;
   }
+}
+
+/** The fields of lines `name: value` that are no YAML, as they are written. */
+function plainFields(text: string): Readonly<Record<string, string>> | undefined {
+  const fields: Record<string, string> = {};
+  for (const line of text.split("\n")) {
+    const [, name, value = ""] = /^([\w-]{1,100}):(?:[ \t](.*))?$/.exec(line) ?? [];
+    if (name !== undefined) fields[name] = value.trim();
+    else if (line.trim() !== "" && !/^(?:[ \t]|- |#)/.test(line)) return undefined;
+  }
+  return fields;
 }
 
 /** `title: Harbour: a guide`, which YAML refuses, and people write. */

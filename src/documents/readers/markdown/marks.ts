@@ -1,6 +1,7 @@
 /**
- * Marks in a text that CommonMark does not have: links and comments of Obsidian, comments of MDX,
- * short codes of Hugo and tags of Liquid, formulas of TeX.
+ * Marks in a text that CommonMark does not have: links, comments and highlights of Obsidian,
+ * comments of MDX, short codes of Hugo and tags of Liquid, attributes of kramdown, formulas of TeX,
+ * superscripts and subscripts of Pandoc.
  */
 
 import type { MarkdownIt, StateBlock, StateInline } from "markdown-it";
@@ -18,6 +19,63 @@ export function marks(md: MarkdownIt): void {
   md.inline.ruler.before("escape", "short_code", shortCode);
   md.inline.ruler.before("escape", "formula", formula);
   md.inline.ruler.before("escape", "block_id", blockId);
+  md.inline.ruler.before("escape", "attributes", attributes);
+  md.inline.ruler.before("strikethrough", "highlight", highlight);
+  md.inline.ruler.before("strikethrough", "script", script);
+}
+
+/** `{: .class target="_blank"}` of kramdown, and `{ .class #id }` of MkDocs, behind a text. */
+function attributes(state: StateInline): boolean {
+  const { src, pos, posMax } = state;
+  if (src[pos] !== "{") return false;
+  const [all] =
+    /^\{(?::[^{}]*|[ \t]?[.#][\w-][^{}]*)\}/.exec(src.slice(pos, Math.min(posMax, pos + 200))) ??
+    [];
+  if (all === undefined) return false;
+  state.pos = pos + all.length;
+  return true;
+}
+
+/** `==text==`, whose marks stand beside no letters and enclose no spaces. */
+function highlight(state: StateInline, isSilent: boolean): boolean {
+  const { src, pos, posMax } = state;
+  if (!src.startsWith("==", pos) || /[\w=]/.test(src[pos - 1] ?? "")) return false;
+  const [, text] =
+    /^==(?![\s=])([^=]+)(?<!\s)==(?![\w=])/.exec(
+      src.slice(pos, Math.min(posMax, pos + MAX_LENGTH)),
+    ) ?? [];
+  if (text === undefined) return false;
+  if (!isSilent) inside(state, pos + 2, pos + 2 + text.length);
+  state.pos = pos + text.length + 4;
+  return true;
+}
+
+/** `10^6^` and `H~2~O`. */
+function script(state: StateInline, isSilent: boolean): boolean {
+  const { src, pos, posMax } = state;
+  const mark = src[pos];
+  if ((mark !== "^" && mark !== "~") || !/[\p{L}\p{N})]/u.test(src[pos - 1] ?? "")) return false;
+  const [all] =
+    /^(?:\^[\p{L}\p{N}.,+−-]+\^|~[\p{L}\p{N}.,+−-]+~(?!~))/u.exec(
+      src.slice(pos, Math.min(posMax, pos + 50)),
+    ) ?? [];
+  if (all === undefined) return false;
+  if (!isSilent) {
+    const name = mark === "^" ? "sup" : "sub";
+    state.push(`${name}_open`, name, 1);
+    state.push("text", "", 0).content = all.slice(1, -1);
+    state.push(`${name}_close`, name, -1);
+  }
+  state.pos = pos + all.length;
+  return true;
+}
+
+/** Reads what stands between two marks. */
+function inside(state: StateInline, start: number, end: number): void {
+  const { posMax } = state;
+  [state.pos, state.posMax] = [start, end];
+  state.md.inline.tokenize(state);
+  state.posMax = posMax;
 }
 
 /** ` ^id` at the end of a paragraph, which links of Obsidian name. */
@@ -33,7 +91,8 @@ function blockId(state: StateInline, isSilent: boolean): boolean {
 /** `%%` and `%%`, or `{/*` and `*\/}`, around lines. */
 function commentBlock(state: StateBlock, start: number, end: number, isSilent: boolean): boolean {
   const line = lineOf(state, start);
-  const close = line.startsWith("{/*") ? "*/}" : line.startsWith("%%") ? "%%" : undefined;
+  const isBrace = line === "{" && start + 1 < end && lineOf(state, start + 1).startsWith("/*");
+  const close = commentEnd(line) ?? (isBrace ? "}" : undefined);
   if (close === undefined || state.sCount[start]! - state.blkIndent >= 4) return false;
   const isOpen = !line.slice(2).includes(close);
   const last = isOpen ? lineThat((one) => one.endsWith(close), state, start + 1, end) : undefined;
@@ -41,6 +100,9 @@ function commentBlock(state: StateBlock, start: number, end: number, isSilent: b
   if (!isSilent) state.line = last + 1;
   return true;
 }
+
+const commentEnd = (line: string): string | undefined =>
+  line.startsWith("{/*") ? "*/}" : line.startsWith("%%") ? "%%" : undefined;
 
 /** `$$` and `$$` around lines. */
 function formulaBlock(state: StateBlock, start: number, end: number, isSilent: boolean): boolean {
@@ -84,7 +146,7 @@ function wikiLink(state: StateInline, isSilent: boolean): boolean {
 /** `%%text%%`: the marks stand beside spaces, which those of a batch file do not. */
 function comment(state: StateInline, isSilent: boolean): boolean {
   const { src, pos } = state;
-  const close = src.startsWith("%%", pos) ? "%%" : src.startsWith("{/*", pos) ? "*/}" : undefined;
+  const close = commentEnd(src.slice(pos, pos + 3));
   if (close === undefined) return false;
   const end = src.slice(pos + 2, pos + MAX_LENGTH).indexOf(close);
   const next = pos + 2 + end + close.length;
