@@ -52,13 +52,14 @@ export async function writeModelCard(
 ): Promise<void> {
   const { isBased, description, corpus, trainedOn, data, training } = card;
   const title = modelTitle(model);
+  const name = basename(resolve(out));
   const isMean = training.outcome ? training.outcome.kept === "mean" : average && !training.failure;
   const text = `---
 library_name: reatt
 pipeline_tag: question-answering
 ${isBased ? `base_model: ${title.replace(/@.*/u, "")}\n` : ""}${await inheritedFields(model)}---
 
-# ${basename(resolve(out))}
+# ${name}
 
 ${description}
 
@@ -77,6 +78,17 @@ ${table(
     ["took", `${Math.ceil(card.seconds / 60)} min${card.timed ?? ""}, on ${machine()}`],
   ],
 )}
+
+## Use
+
+\`\`\`sh
+npm install --global reatt
+reatt index --model ${name} --corpus FILE --out INDEX
+reatt answer --model ${name} --index INDEX "a question"
+\`\`\`
+
+\`${name}\` stands for this folder, or for its name on the hub. What was measured is about ${basename(corpus.file)} alone: on
+other texts the model can be worse than its base.
 
 ## Figures
 
