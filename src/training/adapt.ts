@@ -36,6 +36,7 @@ import { withModelFolder } from "./options/model-folder.ts";
 import { INDEX_PASSAGE_TOKENS } from "./plan/pace.ts";
 import { budgetOf, estimateRun, type PlanEvent, planRun, withSteps } from "./plan/plan.ts";
 import { fileSamples } from "./plan/samples.ts";
+import { fitToMachine } from "./plan/timed-pace.ts";
 import { writeModelCard } from "./run/card.ts";
 import { checkDecisions, findRun, removeCheckpoint } from "./run/checkpoint.ts";
 import type { RunEvent } from "./run/events.ts";
@@ -109,7 +110,8 @@ export async function* adapt(
   if (located.dryRun) return { plan };
 
   await createOutputDirectory(prepared.run.folder);
-  const { run, work, estimate } = prepared;
+  const { run, work, estimate } =
+    found || !isBased ? prepared : yield* fitToMachine(prepared, corpus);
   const { writesIndex } = work;
   const options = { ...prepared.options, index: writesIndex };
   if (!found) await writeRecord(options);
