@@ -53,7 +53,7 @@ import {
 } from "./run-state.ts";
 import { lastStep, learningRateAt } from "./schedule.ts";
 import { iterationStage, type Stage } from "./stages.ts";
-import { fitToTime, type TimeBudget, timeStep } from "./time-budget.ts";
+import { canMeasure, fitToTime, type TimeBudget, timeStep } from "./time-budget.ts";
 import { describeWritten, folderBytes } from "./written-model.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */
@@ -115,7 +115,7 @@ export async function* runTraining(
 
   if (checkpoint) yield { type: "stage", name: continuing(state) };
   if (isMeasured(state)) yield* measure(state);
-  if (!checkpoint) yield* tryTokenWeights(state);
+  if (!checkpoint && canMeasure(state)) yield* tryTokenWeights(state);
   fitToTime(state, false); // perhaps no time is left to train
   yield* trainStages(state, refresh);
   if (state.step === lastStep(state) && !isStopped(state)) yield* measure(state);

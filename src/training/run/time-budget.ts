@@ -50,6 +50,19 @@ const trainingSeconds = (
 ): number =>
   (1 - RESERVE) * secondsLeft() - indexedAfter * index - compressionAfter - calibrationAfter;
 
+/** The part of a run's state that says how long a measurement takes. */
+type MeasuredState = Pick<TimedState, "budget" | "durations">;
+
+/** Seconds that are left for steps and further measurements, beside one. */
+function spareSeconds({ budget, durations }: MeasuredState): number {
+  if (!budget) return Infinity;
+  const expected = durations ?? budget.planned;
+  return trainingSeconds(budget, expected) - expected.measurement;
+}
+
+/** Whether the time that is left has room for a measurement. */
+export const canMeasure = (state: MeasuredState): boolean => spareSeconds(state) >= 0;
+
 /**
  * The schedule that fits the time. The last of its measurements is at its end.
  *
@@ -91,7 +104,7 @@ export function fitToTime(state: TimedState, isMeasured: boolean): void {
   const { budget, changes, step, stepSeconds, resumedAt } = state;
   if (!budget || step === changes.at(-1)?.last) return;
   const durations = state.durations ?? budget.planned;
-  const left = trainingSeconds(budget, durations) - durations.measurement;
+  const left = spareSeconds(state);
   if (left < 0) {
     changes.push({ step, last: step });
     return;

@@ -4,7 +4,12 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { isMonitorStep, type RunState } from "../../../src/training/run/run-state.ts";
 import { lastStep } from "../../../src/training/run/schedule.ts";
-import { fitToTime, type TimeBudget, timeStep } from "../../../src/training/run/time-budget.ts";
+import {
+  canMeasure,
+  fitToTime,
+  type TimeBudget,
+  timeStep,
+} from "../../../src/training/run/time-budget.ts";
 
 type TimedRun = { -readonly [Name in keyof RunState]: RunState[Name] };
 
@@ -84,6 +89,20 @@ test("a machine that becomes slower ends the run no later", () => {
   const { clock, steps } = trainFor(600, 5, 60, slower);
   assert.ok(clock <= 600 + 8, `${clock} s`);
   assert.ok(steps > 60, `${steps} steps`);
+});
+
+test("nothing more is measured where the first measurement took the time", () => {
+  let left = 100;
+  const budget = {
+    ...{ secondsLeft: () => left, planned: { measurement: 20, index: 10 } },
+    ...{ indexedAfter: 2, compressionAfter: 5, calibrationAfter: 0 },
+  };
+  const durations = { measurement: 40, index: 20 };
+  assert.ok(canMeasure({ budget, durations: undefined }));
+  assert.ok(canMeasure({ budget, durations })); // 97 - 2 x 20 - 5 - 40 s
+  left = 80;
+  assert.not(canMeasure({ budget, durations }));
+  assert.ok(canMeasure({ budget: undefined, durations }));
 });
 
 test("steps of half a minute are fitted after the first of them", () => {
