@@ -137,7 +137,7 @@ export async function* adapt(
     data: data.digest,
     ...{ training, verdict },
     seconds: seconds(),
-    timed: " before the index",
+    ...(writesIndex && { timed: " before the index" }),
     options: cardEntries(ADAPT_OPTIONS, { ...options }),
   });
   const indexed = writesIndex ? yield* indexAdapted(run, corpus) : {};

@@ -184,6 +184,7 @@ test("where training only loses on dev, the given model is kept, byte for byte",
   const card = readFileSync(join(out, "README.md"), "utf8");
   assert.match(card, /\| verdict \| no gain, model unchanged: R@1 \d of 8 dev questions/);
   assert.match(card, "| ended | after step 6; this is the model of step 0 |");
+  assert.match(card, "The weights of lexical, unchanged: ");
 });
 
 test("a run that is stopped after any step ends as if it had not been", async () => {

@@ -50,9 +50,13 @@ export async function writeModelCard(
   { out, model, average }: Pick<Run, "out" | "model" | "average">,
   card: ModelCard,
 ): Promise<void> {
-  const { isBased, description, corpus, trainedOn, data, training } = card;
+  const { isBased, corpus, trainedOn, data, training } = card;
   const title = modelTitle(model);
   const name = basename(resolve(out));
+  const isUnchanged = training.outcome?.kept === "start";
+  const description = isUnchanged
+    ? `The weights of ${title}, unchanged: the run kept none of what it trained.`
+    : card.description;
   const isMean = training.outcome ? training.outcome.kept === "mean" : average && !training.failure;
   const text = `---
 library_name: reatt
