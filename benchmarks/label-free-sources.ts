@@ -66,7 +66,7 @@ async function measure(
 console.log("| corpus | source | examples | with a relevant passage, % | R@1 of BM25, % |");
 console.log("|---|---|---|---|---|");
 for (const file of process.argv.slice(2)) {
-  await using corpus = await openCorpus(file, { bm25: true });
+  await using corpus = await openCorpus(file);
   const passages = readable(corpus, 512);
   for (const source of SOURCES) {
     const all = await listOf(source.examples(passages, { seed: 0, wanted: 5 * corpus.size }));

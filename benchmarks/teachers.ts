@@ -78,7 +78,7 @@ interface Measured {
 const measured = new Map<string, Measured[]>();
 
 await using model = await ReAtt.load(values.model);
-await using corpus = await openCorpus((await openBeir(folder)).corpus, { bm25: true });
+await using corpus = await openCorpus((await openBeir(folder)).corpus);
 const bm25 = await corpus.bm25();
 let used = 0;
 for (const example of await readExamples(corpus)) {

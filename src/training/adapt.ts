@@ -12,24 +12,15 @@ import {
   type Adaptation,
   availableExamples,
   heldOutQuestions,
+  measuredWith,
+  plannedExamples,
   resolveAdaptation,
 } from "./adaptation/adaptation.ts";
 import { adaptationData } from "./adaptation/adaptation-data.ts";
 import { readInputs, readPassages } from "./adaptation/inputs.ts";
 import { chooseSources } from "./adaptation/label-free.ts";
-import {
-  calibrationSeconds,
-  compressionSeconds,
-  estimatePace,
-  INDEX_PASSAGE_TOKENS,
-  sampleCorpus,
-  secondsOfProduct,
-  stepsInTime,
-} from "./adaptation/pace.ts";
 import { type DocumentsEvent, passagesOf } from "./adaptation/passages.ts";
-import { type AdaptationPlan, planAdaptation } from "./adaptation/plan.ts";
 import { type AdaptationResult, recordedOptions, writeRecord } from "./adaptation/record.ts";
-import { fileSamples } from "./adaptation/samples.ts";
 import { countTokenWeights } from "./adaptation/token-weights.ts";
 import { type Corpus, openCorpus } from "./examples/corpus.ts";
 import {
@@ -42,23 +33,22 @@ import {
   withAdaptDefaults,
 } from "./options/adapt-options.ts";
 import { withModelFolder } from "./options/model-folder.ts";
-import { MIN_STEPS } from "./options/run-options.ts";
+import { INDEX_PASSAGE_TOKENS } from "./plan/pace.ts";
+import { budgetOf, estimateRun, type PlanEvent, planRun, withSteps } from "./plan/plan.ts";
+import { fileSamples } from "./plan/samples.ts";
+import { fitToMachine } from "./plan/timed-pace.ts";
 import { writeModelCard } from "./run/card.ts";
 import { checkDecisions, findRun, removeCheckpoint } from "./run/checkpoint.ts";
-import type { TrainingEvent } from "./run/events.ts";
+import type { RunEvent } from "./run/events.ts";
 import { readStartingModel, saveStart } from "./run/parameters.ts";
 import { decisionsOf } from "./run/run.ts";
 import { runTraining } from "./run/run-training.ts";
-import type { TimeBudget } from "./run/time-budget.ts";
 import { verdictOf } from "./verdict/verdict.ts";
 
 export type { AdaptationResult } from "./adaptation/record.ts";
 
 /** What `adapt` yields: its plan first, then the events of the training. */
-export type AdaptationEvent =
-  | TrainingEvent
-  | DocumentsEvent
-  | { readonly type: "plan"; readonly plan: AdaptationPlan };
+export type AdaptationEvent = RunEvent | PlanEvent | DocumentsEvent;
 
 /**
  * Adapts a model to a corpus with examples that are made of its documents, with questions and
@@ -112,29 +102,25 @@ export async function* adapt(
   checkFiles(located);
   await using passages = yield* passagesOf(located);
   yield { type: "stage", name: "reading the corpus" };
-  await using corpus = await openCorpus(passages.file, {
-    signal: located.signal,
-    bm25: !located.resume && !located.dryRun, // a new run searches its first candidates with it
-  });
+  await using corpus = await openCorpus(passages.file, { signal: located.signal });
   const prepared = await prepare({ ...located, corpus: passages.file }, requested, corpus);
-  const { options, run, inputs, plan, sample, calibration, found, isBased, countTokens } = prepared;
+  const { inputs, plan, found, isBased, countTokens } = prepared;
   for (const what of inputs.leftOut) yield { type: "stage", name: `left out: ${what}` };
   yield { type: "plan", plan };
-  if (options.dryRun) return { plan };
+  if (located.dryRun) return { plan };
 
-  await createOutputDirectory(run.folder);
+  await createOutputDirectory(prepared.run.folder);
+  const { run, work, estimate } =
+    found || !isBased ? prepared : yield* fitToMachine(prepared, corpus);
+  const { writesIndex } = work;
+  const options = { ...prepared.options, index: writesIndex };
   if (!found) await writeRecord(options);
   const examples = yield* adaptationData(run, corpus, inputs);
   const data = {
     ...examples,
     ...(run.config.retrievalAttention.tokenWeights && { tokenWeights: countTokens }),
   };
-  const budget = timeBudget(run, started - 1000 * (found?.seconds ?? 0), {
-    indexed: corpus.size * sample.indexed,
-    measured: (data.monitorSet?.passages.length ?? 0) * sample.trained,
-    compression: compressionSeconds(run, corpus.size, sample),
-    calibration,
-  });
+  const budget = budgetOf(run, started - 1000 * (found?.seconds ?? 0), work, estimate);
   const training = yield* runTraining(run, data, corpus, budget);
   if (!training.finished) return { plan, training };
   if (training.failure && !training.outcome) await saveStart(run);
@@ -151,10 +137,10 @@ export async function* adapt(
     data: data.digest,
     ...{ training, verdict },
     seconds: seconds(),
-    timed: " before the index",
+    ...(writesIndex && { timed: " before the index" }),
     options: cardEntries(ADAPT_OPTIONS, { ...options }),
   });
-  const indexed = run.writesIndex ? yield* indexAdapted(run, corpus) : {};
+  const indexed = writesIndex ? yield* indexAdapted(run, corpus) : {};
   const complete = { plan, training, ...indexed, verdict, seconds: seconds() };
   await writeRecord(options, complete);
   if (!options.keepCheckpoint) await removeCheckpoint(run.folder);
@@ -169,52 +155,33 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const start = await readStartingModel(given.model);
   const examples = availableExamples(inputs, given);
   const chosen = withAdaptDefaults(given, examples, corpus.size, start.config);
-  const decided = resolveAdaptation(chosen, start, corpus, sources);
-  const { config, model } = decided;
-  const tokenizer = await loadTokenizer(join(model, "spiece.model"), config.vocabularySize);
+  const found = await findRun(chosen.out, chosen.resume); // before any of its files is touched
+  const { measuredPassages } = found?.plan ?? {};
+  const limit = typeof measuredPassages === "number" ? measuredPassages : undefined;
+  const decided = resolveAdaptation(chosen, start, corpus, sources, limit);
   const ofDocuments = sources.labelFree.flatMap((source) => source.samples);
-  const samples = [...ofDocuments, ...(await fileSamples(corpus, inputs))];
-  const found = await findRun(decided.out, decided.resume); // before any of its files is touched
-  const sample = await sampleCorpus(decided, corpus, tokenizer);
-  const product = await secondsOfProduct(decided.device.provider);
-  const pace = estimatePace(decided, sample, samples, tokenizer, product);
-  const { minutes } = decided;
-  const calibration = calibrationSeconds(decided, heldOutQuestions(inputs, decided), pace);
-  const timed =
-    minutes === undefined
-      ? undefined
-      : stepsInTime({ ...decided, minutes }, corpus.size, pace, sample, calibration);
-  // The first steps correct an estimate that is too low. They need examples, and steps to come.
-  const planned = timed ? Math.max(MIN_STEPS, timed.steps) : decided.schedule.steps;
-  const steps = given.steps ?? planned;
-  const run = { ...decided, schedule: { ...decided.schedule, steps } };
-  if (found) checkDecisions(run.out, found, decisionsOf(run));
-  const estimates = { sample, pace, calibration, timed };
-  const plan = planAdaptation(run, corpus.size, { inputs, samples, ...estimates });
-  const countTokens = () =>
-    countTokenWeights(corpus, tokenizer, config, run.batch.maxPassageTokens);
-  const options = { ...chosen, steps };
-  const isBased = start.hasWeights;
-  return { options, run, inputs, plan, sample, calibration, found, isBased, countTokens };
-}
-
-/**
- * @param started when the run began, in milliseconds
- * @param after tokens that are indexed at the end and in a measurement, and seconds to compress and
- *   to calibrate
- */
-function timeBudget(
-  { minutes, writesIndex }: Adaptation,
-  started: number,
-  after: Record<"indexed" | "measured" | "compression" | "calibration", number>,
-): TimeBudget | undefined {
-  if (minutes === undefined || after.measured === 0) return undefined;
-  return {
-    secondsLeft: () => 60 * minutes - (performance.now() - started) / 1000,
-    indexedAfter: writesIndex ? after.indexed / after.measured : 0,
-    compressionAfter: after.compression,
-    calibrationAfter: after.calibration,
+  const work = {
+    passages: corpus.size,
+    writesIndex: decided.writesIndex,
+    measured: measuredWith(inputs, decided, corpus.size),
+    asked: heldOutQuestions(inputs, decided),
+    samples: [...ofDocuments, ...(await fileSamples(corpus, inputs))],
   };
+  const estimate = await estimateRun(decided, work, corpus);
+  const run = withSteps(decided, given.steps, estimate);
+  if (found) checkDecisions(run.out, found, decisionsOf(run));
+  const plan = planRun(run, work, plannedExamples(inputs, run), estimate);
+  const { config, model } = run;
+  const countTokens = async () =>
+    countTokenWeights(
+      corpus,
+      await loadTokenizer(join(model, "spiece.model"), config.vocabularySize),
+      config,
+      run.batch.maxPassageTokens,
+    );
+  const options = { ...chosen, steps: run.schedule.steps };
+  const isBased = start.hasWeights;
+  return { options, run, inputs, plan, work, estimate, found, isBased, countTokens };
 }
 
 /**

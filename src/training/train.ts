@@ -1,29 +1,50 @@
 /** Trains a model from questions and answers. Source: ReAtt (Jiang et al. 2022), section 3. */
 
+import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { modelTitle } from "../hub/model-title.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { cardEntries } from "../options/records.ts";
-import { openCorpus } from "./examples/corpus.ts";
+import { type Corpus, openCorpus } from "./examples/corpus.ts";
+import type { Example } from "./examples/example.ts";
 import {
   fittingQuestions,
   questionExamples,
   questionSource,
   readQuestionsAbout,
+  readTrainingFile,
 } from "./examples/training-questions.ts";
-import { withCandidates } from "./examples/with-candidates.ts";
+import { candidatesFile, withCandidates } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
-import { TRAIN_OPTIONS, type TrainOptions, withDefaults } from "./options/train-options.ts";
+import {
+  TRAIN_OPTIONS,
+  type TrainOptions,
+  type TrainRequest,
+  withDefaults,
+} from "./options/train-options.ts";
+import {
+  budgetOf,
+  estimateRun,
+  type PlanEvent,
+  planRun,
+  type RunWork,
+  type TrainingPlan,
+  withSteps,
+} from "./plan/plan.ts";
+import { SAMPLES, sampleOf } from "./plan/samples.ts";
 import { writeModelCard } from "./run/card.ts";
-import { findRun } from "./run/checkpoint.ts";
-import type { TrainingEvent, TrainingResult } from "./run/events.ts";
+import { checkDecisions, findRun, lengthened, type RunCheckpoint } from "./run/checkpoint.ts";
+import type { RunEvent, TrainingResult } from "./run/events.ts";
 import { readStartingModel } from "./run/parameters.ts";
-import { candidateSettings, resolveRun } from "./run/run.ts";
+import { candidateSettings, decisionsOf, type Run, resolveRun } from "./run/run.ts";
 import { checkFree, runFolder } from "./run/run-folder.ts";
 import { type RunKind, readRunRecord, withRecord, writeRunRecord } from "./run/run-record.ts";
 import { runTraining } from "./run/run-training.ts";
 import { verdictOf } from "./verdict/verdict.ts";
+
+/** What `train` yields while it runs: the plan before anything is written. */
+export type TrainingEvent = RunEvent | PlanEvent;
 
 /**
  * Trains a model from questions and answers with the loss of ReAtt,
@@ -33,15 +54,18 @@ import { verdictOf } from "./verdict/verdict.ts";
  * and writes it to `options.out`, with a model card. The log, the report and the checkpoints are in
  * `options.out.run`.
  *
- * If `signal` aborts, the run saves a checkpoint and returns. After a crash there is the last
- * periodic checkpoint. `{ out, resume: true }` continues a run. On the provider "cpu" a resumed run
- * ends with the same parameters, bit for bit, as a run that was not stopped.
+ * It first yields a plan with estimates of time, memory and disk space. With `dryRun` it returns
+ * then, and writes nothing. With `minutes`, it ends after that time. If `signal` aborts, the run
+ * saves a checkpoint and returns. After a crash there is the last periodic checkpoint.
+ * `{ out, resume: true }` continues a run; with more `iterations`, or in one iteration more
+ * `steps`, for longer. On the provider "cpu" a resumed run ends with the same parameters, bit for
+ * bit, as a run that was not stopped.
  *
  * Source: ReAtt (Jiang et al. 2022), section 3.
  *
  * With `dev` it keeps the best measured model, which can be the given one; else the last one.
  *
- * @returns where the model and the report are, and what the run brought on dev
+ * @returns the plan, where the model and the report are, and what the run brought on dev
  * @throws {InputError} if a file or an option cannot be used, and if a loss is not finite.
  *
  * @example
@@ -64,49 +88,124 @@ import { verdictOf } from "./verdict/verdict.ts";
  * }
  * ```
  */
-export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainingResult> {
+export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainResult> {
   const started = performance.now();
   const located = yield* withModelFolder(await withRecorded(given));
   const options = withDefaults(located);
-  await checkFree(options.out);
+  if (!options.dryRun) await checkFree(options.out);
   yield { type: "stage", name: "reading the corpus" };
-  await using corpus = await openCorpus(options.corpus, {
-    signal: options.signal,
-    bm25: options.dev !== undefined,
-  });
-  const start = await readStartingModel(options.model);
-  if (!start.hasWeights)
+  await using corpus = await openCorpus(options.corpus, { signal: options.signal });
+  const prepared = await prepare(located, options, corpus);
+  const { run, questions, plan, work, estimate, found, isBased } = prepared;
+  if (!isBased)
     yield { type: "stage", name: `${options.model} has no weights: beginning with random ones` };
-  const run = resolveRun(options, start, corpus);
-  const leftOut: string[] = [];
-  const tell = (what: string) => leftOut.push(what);
-  const all = await readQuestionsAbout(corpus, options.data, options.signal, tell);
-  const read = await fittingQuestions(options.model, all, tell);
-  for (const what of leftOut) yield { type: "stage", name: `left out: ${what}` };
-  const questions = questionExamples(read);
-  const data = withCandidates(candidateSettings(run), corpus, questionSource, questions);
-  const found = await findRun(run.out, run.resume);
-  await createOutputDirectory(run.folder);
-  if (!found) await writeRunRecord(TRAINING, options);
-  const before = found?.seconds ?? 0;
-  const kind = `Training of ${modelTitle(run.model)} on ${basename(options.data)}`;
-  const parts = [{ name: questionSource.name, digest: data.digest, file: options.data }];
-  const result = yield* runTraining(run, { ...data, kind, parts }, corpus);
-  if (result.failure !== undefined) throw diverged(result.failure, result);
-  if (!result.finished) return result;
+  for (const what of prepared.leftOut) yield { type: "stage", name: `left out: ${what}` };
+  yield { type: "plan", plan };
+  if (options.dryRun) return { plan, ...nothingDone(run) };
+  const complete = { ...options, steps: run.schedule.steps };
+  await begin(run, complete, found);
   const file = basename(options.data);
+  const data = withCandidates(candidateSettings(run), corpus, questionSource, questions);
+  const kind = `Training of ${modelTitle(run.model)} on ${file}`;
+  const parts = [{ name: questionSource.name, digest: data.digest, file: options.data }];
+  const before = found?.seconds ?? 0;
+  const budget = budgetOf(run, started - 1000 * before, work, estimate);
+  const result = yield* runTraining(run, { ...data, kind, parts }, corpus, budget);
+  if (result.failure !== undefined) throw diverged(result.failure, result);
+  if (!result.finished) return { plan, ...result };
+  const verdict = result.outcome ? verdictOf(result) : NOT_MEASURED;
+  const seconds = before + (performance.now() - started) / 1000;
   await writeModelCard(run, {
-    isBased: start.hasWeights,
+    isBased,
     description: `A ReAtt model trained on questions and answers of ${file}.`,
     corpus: { file: options.corpus, passages: corpus.size, digest: corpus.digest },
     trainedOn: `${file}, ${questions.length} questions`,
     data: data.digest,
     training: result,
-    verdict: result.outcome ? verdictOf(result) : "no verdict: the run had no dev questions",
-    seconds: before + (performance.now() - started) / 1000,
-    options: cardEntries(TRAIN_OPTIONS, { ...options }),
+    ...{ verdict, seconds },
+    options: cardEntries(TRAIN_OPTIONS, { ...complete }),
   });
-  return result;
+  return { plan, ...result, verdict, seconds };
+}
+
+/**
+ * What is known before anything is written.
+ *
+ * @param given with the steps of the record, if there are any
+ */
+async function prepare(given: TrainOptions, options: TrainRequest, corpus: Corpus) {
+  const start = await readStartingModel(options.model);
+  const decided = resolveRun(options, start, corpus);
+  const leftOut: string[] = [];
+  const tell = (what: string) => leftOut.push(what);
+  const all = await readQuestionsAbout(corpus, options.data, options.signal, tell);
+  const questions = questionExamples(await fittingQuestions(options.model, all, tell));
+  const found = options.dryRun ? undefined : await findRun(decided.out, decided.resume);
+  const work = await workOf(decided, corpus, questions);
+  const estimate = await estimateRun(decided, work, corpus);
+  const run = withSteps(decided, given.steps, estimate);
+  const sources = [{ name: questionSource.name, examples: questions.length }];
+  const plan = planRun(run, work, { sources, made: 0 }, estimate);
+  const isBased = start.hasWeights;
+  return { run, questions, leftOut, plan, work, estimate, found, isBased };
+}
+
+/**
+ * Records the options of a new run, and of one that is made longer. More steps can draw more
+ * questions, so their candidates are found again.
+ */
+async function begin(
+  run: Run,
+  options: TrainRequest,
+  found: RunCheckpoint | undefined,
+): Promise<void> {
+  await createOutputDirectory(run.folder);
+  const decisions = decisionsOf(run);
+  const longer = found && lengthened(found, decisions);
+  if (longer) checkDecisions(run.out, longer, decisions);
+  if (found && longer === found) return;
+  if (longer) await rm(join(run.folder, candidatesFile(questionSource, 0)), { force: true });
+  await writeRunRecord(TRAINING, options);
+}
+
+const NOT_MEASURED =
+  "no verdict: without dev questions the last model is kept, even if it is worse than the given " +
+  "one; compare both with reatt benchmark";
+
+/** What `train` returns. After a dry run no step is done, and no file is written. */
+export interface TrainResult extends TrainingResult {
+  /** What the run decided before it began. */
+  readonly plan: TrainingPlan;
+  /** What the run brought, in a line. Undefined while it is not complete. */
+  readonly verdict?: string | undefined;
+  /** What everything took. The plan has the estimate. Undefined while the run is not complete. */
+  readonly seconds?: number | undefined;
+}
+
+const nothingDone = ({ out, folder }: Run): TrainingResult => ({
+  folder: out,
+  report: join(folder, "report.html"),
+  step: 0,
+  finished: false,
+  samples: [],
+});
+
+/** The questions of `dev` are searched in the whole corpus, and all are answered. */
+async function workOf(
+  { measurements: { dev, devQuestions }, signal }: Run,
+  { size }: Corpus,
+  questions: readonly Example[],
+): Promise<RunWork> {
+  const all = dev === undefined ? 0 : (await readTrainingFile(dev, signal)).length;
+  const count = Math.min(all, devQuestions);
+  return {
+    ...{ passages: size, writesIndex: false, asked: count },
+    measured:
+      count > 0
+        ? { what: "dev questions", questions: count, passages: size, answered: count }
+        : undefined,
+    samples: questions.slice(0, SAMPLES).map((one) => sampleOf(questionSource.name, one)),
+  };
 }
 
 const TRAINING: RunKind = { name: "training", options: TRAIN_OPTIONS };

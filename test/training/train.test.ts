@@ -2,7 +2,14 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "uvu";
@@ -12,10 +19,10 @@ import { readConfig } from "../../src/model/config-file.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
 import type { TrainOptions } from "../../src/training/options/train-options.ts";
 import { readMetrics } from "../../src/training/report/metrics-log.ts";
-import type { TrainingEvent, TrainingResult } from "../../src/training/run/events.ts";
 import { runFolder } from "../../src/training/run/run-folder.ts";
-import { train } from "../../src/training/train.ts";
+import { type TrainingEvent, type TrainResult, train } from "../../src/training/train.ts";
 import { refused } from "../checkpoints/support.ts";
+import { assertNear } from "../support/arrays.ts";
 import { moduleArguments } from "../support/node-program.ts";
 import {
   argumentsOf,
@@ -30,7 +37,7 @@ const KILLS = Number(process.env.KILLS ?? 2);
 async function finish(
   options: TrainOptions,
   onEvent: (event: TrainingEvent) => void = () => {},
-): Promise<TrainingResult> {
+): Promise<TrainResult> {
   const run = train(options);
   for (;;) {
     const { done, value } = await run.next();
@@ -61,10 +68,12 @@ const whole = await finish(options);
 const expected = await outcome(options);
 
 test("a run leaves a trained model, a log of every step, and a report", async () => {
-  const { outcome: brought, samples, written, ...rest } = whole;
+  const { outcome: brought, samples, written, plan: _, verdict, seconds, ...rest } = whole;
   const { before, after, step } = brought!;
   assert.is(step, 4);
   assert.ok(samples!.length > 0);
+  assert.ok(seconds! > 0);
+  assert.match(verdict!, /^(no clear )?gain: .* dev questions, which chose the model too/);
   assert.equal(rest, {
     folder: options.out,
     report: join(runFolder(options.out), "report.html"),
@@ -99,6 +108,8 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
   assert.match(card, /\| corpus \| corpus\.jsonl, 10 passages, SHA-256 [0-9a-f]{64} \|/);
   assert.match(card, "| trained on | train.jsonl, 8 questions |");
   assert.match(card, "| ended | after step 4; this is the model of step 4 |");
+  assert.match(card, '\nreatt answer --model out --index INDEX "a question"\n');
+  assert.match(card, "about corpus.jsonl alone");
   assert.match(card, /\| took \| \d+ min, on \d+ x .*, Node \d/);
   const shown = ({ exactMatch }: Measures) => (100 * exactMatch!).toFixed(1);
   assert.match(card, `| exactMatch |  | ${shown(before)} | ${shown(after)} |`);
@@ -108,6 +119,53 @@ test("a run leaves a trained model, a log of every step, and a report", async ()
   const tuned = evaluated.map((record) => record["hybrid/lambda" as never]);
   assert.ok(tuned.includes(hybrid!.lambda as never), "tuned on dev");
   assert.not.ok("hybrid/recall@1" in before, "measures of the model alone");
+});
+
+test("a dry run says what would be done and writes nothing", async () => {
+  const events: TrainingEvent[] = [];
+  const before = readdirSync(folder.path);
+  const out = join(folder.path, "dry");
+  const result = await finish({ ...options, out, dryRun: true }, (event) => events.push(event));
+  const { plan } = result;
+  assert.equal(readdirSync(folder.path), before);
+  assert.equal(events.at(-1), { type: "plan", plan });
+  assert.equal([result.finished, result.step, existsSync(result.report)], [false, 0, false]);
+  assert.equal([plan.passages, plan.iterations, plan.steps], [10, 2, 2]);
+  assert.equal(plan.sources, [{ name: "questions", examples: 8 }]);
+  const dev = readFileSync(options.dev!, "utf8").trim().split("\n").length;
+  assert.equal(plan.measured, {
+    what: "dev questions",
+    questions: dev,
+    passages: 10,
+    answered: dev,
+  });
+  assert.equal(plan.enough, { steps: 50, minutes: undefined });
+  assert.ok(plan.seconds > 0 && plan.memoryBytes > 0 && plan.diskBytes > 0);
+  assert.is(plan.samples.length, 5);
+  const unmeasured = await finish({ ...options, out, dev: undefined, dryRun: true });
+  assert.is(unmeasured.plan.measured, undefined);
+});
+
+test("a time limit chooses the number of steps, with and without dev, and corrects it", async () => {
+  const { steps: _, ...timed } = { ...options, iterations: 1 };
+  for (const dev of [options.dev, undefined]) {
+    const out = join(folder.path, `timed-${dev !== undefined}`);
+    const stop = new AbortController();
+    const planned: number[] = [];
+    await finish({ ...timed, dev, out, minutes: 60, signal: stop.signal }, (event) => {
+      if (event.type !== "step") return;
+      planned.push(event.steps);
+      if (planned.length === 7) stop.abort();
+    });
+    assert.ok(planned.at(-1)! !== planned[0]!, planned.join(" "));
+  }
+  const out = join(folder.path, "no-time");
+  const none = await finish({ ...timed, out, minutes: 0.001 });
+  assert.equal([none.finished, none.step, none.outcome!.step], [true, 0, 0]);
+  assert.equal(
+    readFileSync(join(out, "config.json")),
+    readFileSync(join(options.model, "config.json")),
+  );
 });
 
 test("where training only loses on dev, the given model is kept, byte for byte", async () => {
@@ -126,6 +184,7 @@ test("where training only loses on dev, the given model is kept, byte for byte",
   const card = readFileSync(join(out, "README.md"), "utf8");
   assert.match(card, /\| verdict \| no gain, model unchanged: R@1 \d of 8 dev questions/);
   assert.match(card, "| ended | after step 6; this is the model of step 0 |");
+  assert.match(card, "The weights of lexical, unchanged: ");
 });
 
 test("a run that is stopped after any step ends as if it had not been", async () => {
@@ -246,6 +305,49 @@ for (const [name, value] of Object.entries({
       finish({ ...options, [name]: value, resume: true }),
       new RegExp(`${name}: expected .*, as the run began with, got ${value}`),
     ));
+
+for (const [what, short, longer] of [
+  ["more steps", { iterations: 1, steps: 2 }, { steps: 4 }],
+  ["another iteration", { iterations: 1 }, { iterations: 2 }],
+] as const)
+  test(`a finished run goes on for ${what}, and a stop changes nothing`, async () => {
+    const names = ["whole", "parts"].map((name) => join(folder.path, `${name} ${what}`));
+    const rates: number[] = [];
+    for (const [i, out] of names.entries()) {
+      await finish({ ...options, ...short, out });
+      if (i > 0) {
+        const stop = new AbortController();
+        const { checkpointBytes } = await finish(
+          { out, resume: true, ...longer, signal: stop.signal },
+          (event) => event.type === "step" && stop.abort(),
+        );
+        assert.ok(checkpointBytes! > statSync(join(out, "model.safetensors")).size);
+      }
+      const last = await finish({ out, resume: true, ...(i === 0 ? longer : {}) }, (event) => {
+        if (event.type === "step") rates.push(event.learningRate);
+      });
+      assert.equal([last.finished, last.step], [true, 4]);
+    }
+    const [whole, parts] = await Promise.all(names.map((out) => outcome({ ...options, out })));
+    assert.equal(parts, whole);
+    // one warm-up step; then the rates of a run of so many steps
+    const peak = options.learningRate!;
+    const expected = what === "more steps" ? [2 / 4, 1 / 4] : [1, 1 / 2];
+    assertNear(
+      rates.slice(0, 2),
+      expected.map((share) => peak * share),
+      1e-9,
+    );
+  });
+
+test("a run is not made shorter, and not longer within its iterations", async () => {
+  const out = join(folder.path, "whole more steps");
+  await refused(finish({ out, resume: true, steps: 3 }), /steps: expected 4, as the run began/);
+  await refused(
+    finish({ ...options, steps: 9, resume: true }),
+    /steps: expected 2, as the run began with, got 9/,
+  );
+});
 
 test("a folder that holds a run is not overwritten unasked", () =>
   refused(finish(options), /expected a folder without a run, got one that stopped after step 4/));

@@ -6,16 +6,15 @@
 import { heldOutCount } from "../examples/held-out.ts";
 import { drawsFor, type Source } from "../examples/sources/source.ts";
 import type { AdaptOptions, AdaptRequest } from "../options/adapt-options.ts";
+import type { PlannedMeasurement } from "../plan/pace.ts";
+import type { PlannedExamples } from "../plan/plan.ts";
 import { type Run, resolveRun, type StartingModel } from "../run/run.ts";
+import { SAMPLES } from "../verdict/measure-model.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import { type ChosenSources, sourcesIn } from "./label-free.ts";
 import { withTokenWeights } from "./token-weights.ts";
 
 export interface Adaptation extends Run {
-  /** Minutes that everything may take. Undefined: no limit. */
-  readonly minutes: number | undefined;
-  /** Steps between two measurements of retrieval. */
-  readonly monitorSteps: number;
   /** Whether the corpus is indexed at the end. */
   readonly writesIndex: boolean;
   /** Relative frequency of the sources. */
@@ -25,6 +24,7 @@ export interface Adaptation extends Run {
 /**
  * Decides everything that options, model, corpus and sources determine.
  *
+ * @param measuredPassages of a run that is resumed: see `Run.measurements`
  * @throws {InputError} as `resolveRun` does
  */
 export function resolveAdaptation(
@@ -32,13 +32,15 @@ export function resolveAdaptation(
   start: StartingModel,
   corpus: { readonly size: number },
   { labelFree }: Pick<ChosenSources, "labelFree">,
+  measuredPassages?: number,
 ): Adaptation {
   // The retrieval monitor measures on `dev`, and chooses the model.
   const config = withTokenWeights(start.config, options);
   const run = resolveRun({ ...options, dev: undefined }, { ...start, config }, corpus);
-  const { minutes, monitorSteps, index, weights = {} } = options;
+  const { index, weights = {} } = options;
   const average = options.average ?? (labelFree.length > 0 && isRefined(run, start));
-  return { ...run, minutes, monitorSteps, average, writesIndex: index && !run.keepsIndex, weights };
+  const measurements = { ...run.measurements, passages: measuredPassages };
+  return { ...run, measurements, average, writesIndex: index && !run.keepsIndex, weights };
 }
 
 /** Whether a run trains retrieval, and the given model has learned to retrieve in the same way. */
@@ -76,6 +78,30 @@ export const heldOutQuestions = (
   options: Pick<AdaptOptions, "minutes">,
 ): number => dev?.length ?? heldOutCount(questions.length, maxHeldOut(options));
 
+/** Random passages beside the relevant ones that a measurement searches. */
+export const MONITOR_PASSAGES = 400;
+
+/** What retrieval is measured with, if each question has one relevant passage; or nothing. */
+export function measuredWith(
+  inputs: AdaptationInputs,
+  options: Pick<AdaptOptions, "minutes">,
+  passages: number,
+): PlannedMeasurement | undefined {
+  const { dev, questions, labels, sources } = inputs;
+  const most = maxHeldOut(options);
+  const ofFiles = [questions, labels].map(({ length }) => heldOutCount(length, most));
+  const made = sources.labelFree.reduce((sum, { available }) => sum + available, 0);
+  const heldOut = [...ofFiles, heldOutCount(made, most)].reduce((sum, count) => sum + count, 0);
+  const count = dev?.length ?? heldOut;
+  if (count === 0) return undefined;
+  return {
+    what: dev ? "dev questions" : "held-out examples",
+    questions: count,
+    passages: Math.min(passages, count + MONITOR_PASSAGES),
+    answered: Math.min(SAMPLES, count),
+  };
+}
+
 /**
  * The examples to train on: those that can be made of documents, and those of the files; and
  * whether any question of a file has an answer.
@@ -102,4 +128,23 @@ export function wantedExamples(
   const weight = weights[source.name] ?? 1;
   const examples = Math.ceil((iterations * steps * questions * weight) / sum);
   return Math.max(MIN_EXAMPLES, Math.min(MAX_EXAMPLES, drawsFor(source, examples)));
+}
+
+/** What the run trains on, for its plan. */
+export function plannedExamples(inputs: AdaptationInputs, run: Adaptation): PlannedExamples {
+  const { sources, answered } = inputs;
+  const made = sources.labelFree.map(
+    ({ source, available }) =>
+      [source.name, Math.min(available, wantedExamples(run, sources, source))] as const,
+  );
+  const counts = new Map<string, number>([
+    ...made,
+    ...Object.entries(trainedExamples(inputs, run)),
+  ]);
+  return {
+    sources: sourcesIn(sources).map(({ name }) => ({ name, examples: counts.get(name)! })),
+    reason: sources.reason,
+    answered,
+    made: made.reduce((sum, [, count]) => sum + count, 0),
+  };
 }

@@ -12,14 +12,14 @@ import {
   type RequestedSources,
   type SourceSettings,
 } from "../options/adapt-options.ts";
-import { type AdaptationSample, SAMPLES, sampleOf } from "./samples.ts";
+import { type PlanSample, SAMPLES, sampleOf } from "../plan/samples.ts";
 
 /** What a corpus has of a source. */
 export interface SourceSample {
   readonly source: Source;
   /** About how many examples the whole corpus has. */
   readonly available: number;
-  readonly samples: readonly AdaptationSample[];
+  readonly samples: readonly PlanSample[];
 }
 
 export interface ChosenSources {
@@ -79,7 +79,7 @@ async function sampleSource(
   passages: number,
   seed: number,
 ): Promise<SourceSample> {
-  const samples: AdaptationSample[] = [];
+  const samples: PlanSample[] = [];
   let count = 0;
   for await (const example of source.examples(part, {
     wanted: part.size * MAX_PER_PASSAGE,

@@ -6,18 +6,14 @@ import type { Passage } from "../../text/passage.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { type Example, readAs, sourcesOf } from "../examples/example.ts";
 import type { MonitorQuestion, MonitorSet } from "../examples/training-data.ts";
-import { type Adaptation, maxHeldOut } from "./adaptation.ts";
+import type { Run } from "../run/run.ts";
+import { MONITOR_PASSAGES } from "./adaptation.ts";
 
-/** Random passages beside the relevant ones. */
-const MONITOR_PASSAGES = 400;
 /** BM25's passages in which an answer is searched, for a question without a relevant passage. */
 const ANSWER_DEPTH = 20;
 
-/** The passages of a monitor set whose examples have one relevant passage each. */
-export const monitoredPassages = (
-  options: Pick<Adaptation, "minutes">,
-  corpusSize: number,
-): number => Math.min(corpusSize, maxHeldOut(options) + MONITOR_PASSAGES);
+/** Without a limit of passages, they are those of all examples and 400 others. */
+type Limits = Pick<Run["measurements"], "every"> & { readonly passages?: number | undefined };
 
 /**
  * Makes the monitor set. An example made of documents sees its passages as it reads them: with the
@@ -25,24 +21,26 @@ export const monitoredPassages = (
  * the monitor can at least detect a collapse.
  */
 export async function createMonitorSet(
-  { seed, monitorSteps }: Pick<Adaptation, "seed" | "monitorSteps">,
+  { seed, measurements }: { readonly seed: number; readonly measurements: Limits },
   corpus: Corpus,
-  heldOut: readonly Example[],
+  all: readonly Example[],
 ): Promise<MonitorSet> {
+  const { passages: most = Infinity, every } = measurements;
+  const heldOut = aboutFew(all, most / 2, seed);
   const known = await withRelevant(
     corpus,
     heldOut.filter(({ removal }) => !removal),
   );
   const made = heldOut.filter(({ removal }) => removal);
   const relevant = [...known, ...made].flatMap((example) => example.relevant);
-  const passages = await corpus.pick(withRandom(relevant, corpus, seed));
+  const passages = await corpus.pick(withRandom(relevant, most, corpus, seed));
   const taken = new Set(known.flatMap((question) => question.relevant));
   const changed = changedQuestions(made, passages, taken);
   const others = changed.length + known.length > 0 ? changed : made.map(questionOf);
   return {
     questions: [...known, ...others],
     passages: [...passages.values()],
-    every: monitorSteps,
+    every,
   };
 }
 
@@ -95,11 +93,30 @@ function addVersion(passages: Map<string, Passage>, read: Passage): string {
   return id;
 }
 
-/** The ids and 400 random others, or the whole corpus. */
-function withRandom(ids: readonly string[], corpus: Corpus, seed: number): Set<string> {
+/** Random examples, in their order, as long as they are about `most` passages at most. */
+function aboutFew(examples: readonly Example[], most: number, seed: number): readonly Example[] {
+  const about = new Set<string>();
+  const chosen = new Set<Example>();
+  for (const example of createRandom(seed, "measured").shuffle([...examples])) {
+    const others = example.relevant.filter((id) => !about.has(id));
+    if (about.size + others.length > most) continue;
+    for (const id of others) about.add(id);
+    chosen.add(example);
+  }
+  return examples.filter((example) => chosen.has(example));
+}
+
+/** The ids and 400 random others, `most` in all; or the whole corpus. */
+function withRandom(
+  ids: readonly string[],
+  most: number,
+  corpus: Corpus,
+  seed: number,
+): Set<string> {
   const random = createRandom(seed, "probe");
   const drawn = new Set(ids);
-  const count = Math.min(corpus.size, drawn.size + MONITOR_PASSAGES);
+  const wanted = Math.max(drawn.size, Math.min(most, drawn.size + MONITOR_PASSAGES));
+  const count = Math.min(corpus.size, wanted);
   while (drawn.size < count) drawn.add(corpus.ids[random.integer(corpus.size)]!);
   return drawn;
 }

@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import { InputError } from "../../io/errors.ts";
 import type { CutText } from "../../retrieval/index/format/manifest.ts";
 import { ADAPT_OPTIONS, type AdaptOptions, type AdaptRequest } from "../options/adapt-options.ts";
+import type { TrainingPlan } from "../plan/plan.ts";
 import type { TrainingResult } from "../run/events.ts";
 import { checkFree, runFolder } from "../run/run-folder.ts";
 import {
@@ -13,7 +14,6 @@ import {
   withRecord,
   writeRunRecord,
 } from "../run/run-record.ts";
-import type { AdaptationPlan } from "./plan.ts";
 
 const ADAPTATION: RunKind = { name: "adaptation", options: ADAPT_OPTIONS };
 
@@ -67,7 +67,7 @@ export async function recordedOptions(
 
 export interface AdaptationResult {
   /** What the run decided before it began. */
-  readonly plan: AdaptationPlan;
+  readonly plan: TrainingPlan;
   /** Undefined after a dry run. */
   readonly training?: TrainingResult | undefined;
   /**

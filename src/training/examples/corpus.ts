@@ -39,14 +39,15 @@ export interface Corpus extends AsyncDisposable {
    * @throws {InputError} if the file has changed, or the corpus has no such passage.
    */
   pick(ids: Iterable<string>): Promise<Map<string, Passage>>;
-  /** BM25 over all passages. It is built once and kept: `buildBm25` states its size. */
+  /**
+   * BM25 over all passages, which reads them again. It is built once and kept: `buildBm25` states
+   * its size.
+   */
   bm25(): Promise<Bm25>;
 }
 
 export interface CorpusOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Builds BM25 while the file is read. Default false: `bm25()` reads the passages again. */
-  readonly bm25?: boolean | undefined;
 }
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]); // RFC 1952, section 2.3.1
@@ -69,7 +70,6 @@ interface Survey {
   readonly digest: string;
   /** Byte offset of each passage in the store, and the end of the last one. [passages + 1] */
   readonly offsets: Float64Array;
-  readonly bm25: Bm25 | undefined;
 }
 
 /** Reads a corpus once and opens it. @throws {InputError} as `readPassages` does. */
@@ -88,10 +88,10 @@ function createCorpus(
   file: string,
   version: string,
   { handle }: PassageStore,
-  { ids, digest, offsets, bm25: built }: Survey,
+  { ids, digest, offsets }: Survey,
   { signal }: CorpusOptions,
 ): Corpus {
-  let bm25 = built && Promise.resolve(built);
+  let bm25: Promise<Bm25> | undefined;
   const checkUnchanged = async (): Promise<void> => {
     if ((await versionOf(file)) !== version) throw corpusChanged(file);
   };
@@ -127,29 +127,23 @@ function createCorpus(
   };
 }
 
-/** Reads all passages, copies those of a gzip file, and builds BM25 if that is asked for. */
+/** Reads all passages, and copies those of a gzip file. */
 async function survey(
   file: string,
   { handle, isCopy }: PassageStore,
-  { signal, bm25: withBm25 = false }: CorpusOptions,
+  { signal }: CorpusOptions,
 ): Promise<Survey> {
   const ids: string[] = [];
   const offsets: number[] = [];
   const hash = createHash("sha256");
   const lines = readPassageLines(file, signal);
-  async function* passages(): AsyncGenerator<Passage, void> {
-    for await (const { passage, offset } of isCopy ? copied(lines, handle) : lines) {
-      ids.push(passage.id);
-      offsets.push(offset);
-      hash.update(JSON.stringify([passage.id, passage.title, passage.text]));
-      yield passage;
-    }
+  for await (const { passage, offset } of isCopy ? copied(lines, handle) : lines) {
+    ids.push(passage.id);
+    offsets.push(offset);
+    hash.update(JSON.stringify([passage.id, passage.title, passage.text]));
   }
-  let bm25: Bm25 | undefined;
-  if (withBm25) bm25 = await buildBm25(passages(), { signal });
-  else for await (const _ of passages());
   offsets.push((await handle.stat()).size);
-  return { ids, digest: hash.digest("hex"), offsets: Float64Array.from(offsets), bm25 };
+  return { ids, digest: hash.digest("hex"), offsets: Float64Array.from(offsets) };
 }
 
 /** Writes passages as JSON Lines, and yields each with its offset there. */

@@ -99,7 +99,7 @@ export function withCandidates(
         const name = `${given} of ${count * used.length} candidates are given, BM25 finds others`;
         yield { type: "stage", name };
       }
-      const name = `candidates-${source.name}-${iteration}.jsonl`;
+      const name = candidatesFile(source, iteration);
       const candidates = yield* keptCandidates(settings, corpus, name, used, count, open);
       const labelled = used.flatMap(({ labels, relevant }) => (labels ? relevant : []));
       const passages = await corpus.pick([...candidates.flat(), ...labelled]);
@@ -108,6 +108,10 @@ export function withCandidates(
     },
   };
 }
+
+/** Where the candidates of an iteration are kept, in the folder of the run. */
+export const candidatesFile = ({ name }: SourceTraits, iteration: number): string =>
+  `candidates-${name}-${iteration}.jsonl`;
 
 /** All examples in their order, or a random subset if an iteration reads fewer. */
 function drawExamples(

@@ -85,26 +85,11 @@ const ADAPT_FILES = {
   /** Folder of the trained model, the log, the report, the checkpoints and the index. */
   out: RUN_FILES.out,
   /**
-   * Minutes that everything may take: reading the corpus, training, measurements and the index.
-   * The number of steps follows from the speed of the machine, and is corrected during the run.
-   * Default: no limit.
-   */
-  minutes: option(number({ above: 0 }).optional(), {
-    help: "end after about N minutes, with the index of the corpus",
-    placeholder: "N",
-    defaultText: "no limit",
-  }),
-  /**
    * Index the corpus with the adapted model, to `out.run/index`. A part of the model that keeps the
    * old index needs none. Default true.
    */
   index: option(flag().default(true), {
     help: "index the corpus with the adapted model",
-    card: false,
-  }),
-  /** Return the plan with samples of the examples; write nothing. Default false. */
-  dryRun: option(flag().default(false), {
-    help: "show the plan and samples of the examples; write nothing",
     card: false,
   }),
 };
@@ -438,7 +423,6 @@ export function withAdaptDefaults(
   const { minutes, iterations } = options;
   const isHead = options.train === "head";
   const isTimed = minutes !== undefined;
-  if (isTimed && iterations > 1) throw severalIterations(iterations);
   const questions = options.questions ?? (isTimed ? TIMED.questions : QUESTIONS);
   const onePass = Math.ceil(examples.count / questions);
   const steps = options.steps ?? Math.max(MIN_STEPS, Math.min(MAX_STEPS, onePass));
@@ -466,11 +450,3 @@ function defaultObjective(part: Part | undefined, haveAnswers: boolean): Objecti
   if (!haveAnswers || part === "head") return "retrieval";
   return part === "all" ? "supervised" : "likelihood";
 }
-
-const severalIterations = (iterations: number): InputError =>
-  new InputError({
-    where: "minutes",
-    expected: "one iteration",
-    got: `${iterations}`,
-    remedy: "leave iterations or minutes out",
-  });

@@ -76,7 +76,7 @@ const CONDITIONS: readonly Condition[] = [
  *   contradicts another one
  */
 export function checkEffects(options: RunRequest, table: OptionTable): void {
-  const { objective, candidatesPerQuestion, nullPassage } = options;
+  const { objective, candidatesPerQuestion, nullPassage, minutes, iterations } = options;
   const isGiven = (name: keyof RunRequest): boolean =>
     name in table && options[name] !== undefined && options[name] !== defaultOf(table[name]!);
   const fail = (name: keyof RunRequest, expected: string, got: string): never => {
@@ -96,6 +96,13 @@ export function checkEffects(options: RunRequest, table: OptionTable): void {
   for (const { name, expected, isMet } of CONDITIONS)
     if (isGiven(name) && !isMet(options))
       fail(name, expected, `${name} ${options[name]} without it`);
+  if (minutes !== undefined && iterations > 1)
+    throw new InputError({
+      where: "minutes",
+      expected: "one iteration",
+      got: `${iterations}`,
+      remedy: "leave iterations or minutes out",
+    });
   if (objective === "marginal" && nullPassage && candidatesPerQuestion < 2)
     throw new InputError({
       where: "candidatesPerQuestion",

@@ -268,6 +268,21 @@ const OTHER_SETTINGS = {
     help: "continue the run in --out, or start one if there is none",
     card: false,
   }),
+  /** Return the plan with samples of the examples; write nothing. Default false. */
+  dryRun: option(flag().default(false), {
+    help: "show the plan and samples of the examples; write nothing",
+    card: false,
+  }),
+  /**
+   * Minutes that everything may take: reading the corpus, training, measurements and the index, if
+   * there is one. The number of steps follows from the speed of the machine, and is corrected
+   * during the run. Default: no limit.
+   */
+  minutes: option(number({ above: 0 }).optional(), {
+    help: "end after about N minutes",
+    placeholder: "N",
+    defaultText: "no limit",
+  }),
   /** Dropout rate. Default: `dropout_rate` of `config.json`. */
   dropout: option(number({ from: 0, below: 1 }).optional(), { help: "dropout rate", flag: false }),
   /** Steps between two measurements on `dev`. Default: those of an iteration. */

@@ -9,6 +9,7 @@ import {
   path,
   type Resolved,
   SIGNAL,
+  withDerivedDefault,
 } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { checkEffects } from "./run-checks.ts";
@@ -35,13 +36,25 @@ const TRAIN_FILES = {
   data: optionally(TRAINING_DATA, RECORDED),
 };
 
+/** The paper has 4,000. */
+const STEPS = 500;
+
+const TRAIN_SETTINGS = {
+  /** Steps of each iteration. Default 500, or as `minutes` allow. */
+  steps: withDerivedDefault(RUN_SETTINGS.steps, `${STEPS}, or as --minutes allow`),
+};
+
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
-type TrainTable = typeof TRAIN_FILES & typeof DEV_FILE & typeof RUN_SETTINGS;
+type TrainTable = typeof TRAIN_FILES &
+  typeof DEV_FILE &
+  Omit<typeof RUN_SETTINGS, keyof typeof TRAIN_SETTINGS> &
+  typeof TRAIN_SETTINGS;
 
 export const TRAIN_OPTIONS: TrainTable = {
   ...TRAIN_FILES,
   ...DEV_FILE,
   ...RUN_SETTINGS,
+  ...TRAIN_SETTINGS,
 };
 
 /**
@@ -76,7 +89,8 @@ export function withDefaults(given: TrainOptions): TrainRequest {
         got: "nothing",
         remedy: options.resume ? "add it: out has no run to resume" : "add it",
       });
-  const complete = { ...options, model, ...(files as Record<keyof typeof files, string>) };
+  const { steps = STEPS } = options;
+  const complete = { ...options, model, steps, ...(files as Record<keyof typeof files, string>) };
   checkEffects(complete, TRAIN_OPTIONS);
   const unused = (["patience", "monitorSteps"] as const).find((name) => complete[name]);
   if (unused && complete.dev === undefined)

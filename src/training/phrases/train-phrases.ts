@@ -34,7 +34,7 @@ import { readTrainingFile, type TrainingQuestion } from "../examples/training-qu
 import { withModelFolder } from "../options/model-folder.ts";
 import { RUN_FILES, SEED } from "../options/run-options.ts";
 import { TRAINING_DATA } from "../options/train-options.ts";
-import type { TrainingEvent } from "../run/events.ts";
+import type { RunEvent } from "../run/events.ts";
 import { divergedLoss } from "../run/run-state.ts";
 import { learningRateAt } from "../run/schedule.ts";
 import {
@@ -108,7 +108,7 @@ export interface PhraseTrainingResult {
  */
 export async function* trainPhrases(
   given: PhraseTrainingOptions,
-): AsyncGenerator<TrainingEvent, PhraseTrainingResult> {
+): AsyncGenerator<RunEvent, PhraseTrainingResult> {
   const options = resolvePhraseTraining(yield* withModelFolder(given));
   const { data, out, signal, steps, seed } = options;
   await checkNoModel(out);
@@ -178,7 +178,7 @@ interface PhraseRun {
   readonly gold: readonly GoldPhrase[];
 }
 
-async function* runSteps(run: PhraseRun): AsyncGenerator<TrainingEvent, void> {
+async function* runSteps(run: PhraseRun): AsyncGenerator<RunEvent, void> {
   const { steps, searchSteps, learningRate: peak, questions, seed, signal } = run.options;
   const gold = batches(run.gold, questions, seed);
   const all = batches([...run.questions.keys()], questions, seed);

@@ -23,7 +23,7 @@ import type { Corpus } from "../examples/corpus.ts";
 import type { TextExamples } from "../examples/step.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import { type SearchProcessOptions, startBackgroundSearch } from "./background-search.ts";
-import type { TrainingEvent } from "./events.ts";
+import type { RunEvent } from "./events.ts";
 import type { Run } from "./run.ts";
 
 /** Examples with the age of their candidates. */
@@ -47,7 +47,7 @@ export interface BackgroundRefresh extends AsyncDisposable {
    *
    * @throws {InputError} if the search fails.
    */
-  examples(step: number): AsyncGenerator<TrainingEvent, SnapshotExamples>;
+  examples(step: number): AsyncGenerator<RunEvent, SnapshotExamples>;
 }
 
 interface RefreshOptions {
@@ -115,7 +115,7 @@ export async function openBackgroundRefresh(
 async function* examplesOfSwap(
   data: TrainingData,
   swap: Swap | undefined,
-): AsyncGenerator<TrainingEvent, SnapshotExamples> {
+): AsyncGenerator<RunEvent, SnapshotExamples> {
   const source = yield* swap
     ? data.examples(swap.snapshot, filesMissing)
     : data.examples(0, undefined);

@@ -50,15 +50,20 @@ export async function writeModelCard(
   { out, model, average }: Pick<Run, "out" | "model" | "average">,
   card: ModelCard,
 ): Promise<void> {
-  const { isBased, description, corpus, trainedOn, data, training } = card;
+  const { isBased, corpus, trainedOn, data, training } = card;
   const title = modelTitle(model);
+  const name = basename(resolve(out));
+  const isUnchanged = training.outcome?.kept === "start";
+  const description = isUnchanged
+    ? `The weights of ${title}, unchanged: the run kept none of what it trained.`
+    : card.description;
   const isMean = training.outcome ? training.outcome.kept === "mean" : average && !training.failure;
   const text = `---
 library_name: reatt
 pipeline_tag: question-answering
 ${isBased ? `base_model: ${title.replace(/@.*/u, "")}\n` : ""}${await inheritedFields(model)}---
 
-# ${basename(resolve(out))}
+# ${name}
 
 ${description}
 
@@ -77,6 +82,17 @@ ${table(
     ["took", `${Math.ceil(card.seconds / 60)} min${card.timed ?? ""}, on ${machine()}`],
   ],
 )}
+
+## Use
+
+\`\`\`sh
+npm install --global reatt
+reatt index --model ${name} --corpus FILE --out INDEX
+reatt answer --model ${name} --index INDEX "a question"
+\`\`\`
+
+\`${name}\` stands for this folder, or for its name on the hub. What was measured is about ${basename(corpus.file)} alone: on
+other texts the model can be worse than its base.
 
 ## Figures
 

@@ -231,6 +231,23 @@ export const partEntry = (source: string): string => `data of ${source}`;
 const isDigest = (name: string): boolean => name in DIGESTS || name.startsWith(partEntry(""));
 
 /**
+ * The checkpoint as one of a longer run, if the plan is one: with another rise and fall of the
+ * learning rate, or in one iteration with more steps. From here on the rate is then that of a run
+ * of so many steps. A refresh in the background has recorded its steps, so its run stays as it is.
+ */
+export function lengthened(checkpoint: RunCheckpoint, plan: RunPlan): RunCheckpoint {
+  const { iterations, steps } = plan as Record<string, number>;
+  const began = checkpoint.plan as Record<string, number>;
+  const isLonger =
+    iterations! > began.iterations!
+      ? steps === began.steps
+      : iterations === 1 && began.iterations === 1 && steps! > began.steps!;
+  if (!isLonger || plan.refresh === "background") return checkpoint;
+  const longer = { ...checkpoint.plan, iterations: iterations!, steps: steps! };
+  return { ...checkpoint, plan: longer, schedule: undefined };
+}
+
+/**
  * @param files where the contents of entries come from, by their names
  * @throws {InputError} if entries are not as they were when the run began. It names all options
  * that differ, or else the first file.

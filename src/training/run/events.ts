@@ -9,8 +9,8 @@ import type { RunOutcome } from "../verdict/verdict.ts";
 import type { HybridMeasures } from "./run-log.ts";
 import type { WrittenModel } from "./written-model.ts";
 
-/** What `train` and `adapt` yield while they run. */
-export type TrainingEvent =
+/** What a run yields. */
+export type RunEvent =
   | ProgressEvent
   | EngineEvent
   | {
@@ -50,6 +50,8 @@ export interface TrainingResult {
   readonly failure?: string | undefined;
   /** The step of the last checkpoint; undefined if the run ended before its first one. */
   readonly checkpoint?: number | undefined;
+  /** Bytes that a stopped run keeps in the folder `checkpoint`. Undefined if it is finished. */
+  readonly checkpointBytes?: number | undefined;
   /** Some questions with what was retrieved and answered before and after. */
   readonly samples: readonly ReportSample[];
   /** What the run brought, by dev questions or held-out examples, if it has some. */

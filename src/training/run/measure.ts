@@ -12,7 +12,7 @@ import {
   writeMeasured,
 } from "../verdict/measurements.ts";
 import { withCurrentModel } from "./current-model.ts";
-import type { TrainingEvent } from "./events.ts";
+import type { RunEvent } from "./events.ts";
 import { keptParameters, saveModel } from "./parameters.ts";
 import { changesReading } from "./run.ts";
 import { divergedParameter, type RunState } from "./run-state.ts";
@@ -24,7 +24,7 @@ type Parameters = ReadonlyMap<string, ParameterState>;
  * Measures what the run would keep of the current model, unless this step is measured already. The
  * best model is saved with its weights of hybrid search.
  */
-export async function* measure(state: RunState): AsyncGenerator<TrainingEvent> {
+export async function* measure(state: RunState): AsyncGenerator<RunEvent> {
   const { run, set, step, models } = state;
   if (!set || models.at(-1)?.step === step) return;
   const parameters = await state.engine.parameters();
@@ -47,7 +47,7 @@ export async function* measure(state: RunState): AsyncGenerator<TrainingEvent> {
  * The keys stay the same, so the index is that of the measurement before. What an index takes is
  * known from that one.
  */
-export async function* tryTokenWeights(state: RunState): AsyncGenerator<TrainingEvent> {
+export async function* tryTokenWeights(state: RunState): AsyncGenerator<RunEvent> {
   const { engine, data, set, models } = state;
   const before = models.at(-1); // none if a parameter is too large to compute with
   if (!data.tokenWeights || !set || !before) return;
@@ -68,7 +68,7 @@ async function* addModel(
   kind: ModelKind,
   parameters: Parameters,
   { measurement, answered, replies }: Measured,
-): AsyncGenerator<TrainingEvent> {
+): AsyncGenerator<RunEvent> {
   const model: MeasuredModel = { step, kind, ...measurement };
   models.push(model);
   const chosen = chosenOf(models);
@@ -87,7 +87,7 @@ async function* measureParameters(
   { run, corpus, models }: RunState,
   set: MeasuredSet,
   parameters: Parameters,
-): AsyncGenerator<TrainingEvent, Measured & { readonly seconds: MeasurementSeconds }> {
+): AsyncGenerator<RunEvent, Measured & { readonly seconds: MeasurementSeconds }> {
   yield { type: "stage", name: "measuring retrieval" };
   const start = performance.now();
   const options = {

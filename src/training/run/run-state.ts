@@ -53,12 +53,6 @@ export interface RunState {
   diverged: string | undefined;
 }
 
-/** The last step of the run, counted over all iterations. */
-export const lastStep = ({ run, changes }: RunState): number => {
-  const { iterations, steps } = run.schedule;
-  return changes.at(-1)?.last ?? iterations * steps;
-};
-
 /** Whether the schedule measures the model of this step. A change of the schedule counts anew. */
 export function isMonitorStep({ set, changes, step }: RunState): boolean {
   const change = changes.findLast(({ monitorSteps }) => monitorSteps);

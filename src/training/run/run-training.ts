@@ -23,6 +23,7 @@ import { calibrateKept } from "./calibrate-kept.ts";
 import {
   checkPlan,
   findRun,
+  lengthened,
   type RunCheckpoint,
   type RunPlan,
   removeOtherStates,
@@ -30,7 +31,7 @@ import {
   writeCheckpoint,
 } from "./checkpoint.ts";
 import { modelCandidates, withCurrentModel } from "./current-model.ts";
-import type { TrainingEvent, TrainingResult } from "./events.ts";
+import type { RunEvent, TrainingResult } from "./events.ts";
 import { measure, tryTokenWeights } from "./measure.ts";
 import {
   givenWeights,
@@ -47,14 +48,13 @@ import {
   failureOf,
   isMonitorStep,
   isStopped,
-  lastStep,
   type RunState,
   stalenessOf,
 } from "./run-state.ts";
-import { learningRateAt } from "./schedule.ts";
+import { lastStep, learningRateAt } from "./schedule.ts";
 import { iterationStage, type Stage } from "./stages.ts";
-import { fitToTime, type TimeBudget, timeStep } from "./time-budget.ts";
-import { describeWritten } from "./written-model.ts";
+import { canMeasure, fitToTime, type TimeBudget, timeStep } from "./time-budget.ts";
+import { describeWritten, folderBytes } from "./written-model.ts";
 
 /** Seconds between checkpoints: the most that a crash loses. */
 const CHECKPOINT_SECONDS = 300;
@@ -63,14 +63,14 @@ const CHECKPOINT_SECONDS = 300;
  * Trains a model on `data`, iteration by iteration. If retrieval stays below what it was, or a loss
  * is not finite, the run ends early with the best measured model.
  *
- * @param budget ends the run in time. It needs held-out examples and one iteration.
+ * @param budget ends the run in time. It needs one iteration.
  */
 export async function* runTraining(
   run: Run,
   data: TrainingData,
   corpus: Corpus,
   budget?: TimeBudget,
-): AsyncGenerator<TrainingEvent, TrainingResult> {
+): AsyncGenerator<RunEvent, TrainingResult> {
   const { config, out } = run;
   const tokenizer = await loadTokenizer(join(run.model, "spiece.model"), config.vocabularySize);
   const parameters = await startingParameters(run);
@@ -115,7 +115,7 @@ export async function* runTraining(
 
   if (checkpoint) yield { type: "stage", name: continuing(state) };
   if (isMeasured(state)) yield* measure(state);
-  if (!checkpoint) yield* tryTokenWeights(state);
+  if (!checkpoint && canMeasure(state)) yield* tryTokenWeights(state);
   fitToTime(state, false); // perhaps no time is left to train
   yield* trainStages(state, refresh);
   if (state.step === lastStep(state) && !isStopped(state)) yield* measure(state);
@@ -148,8 +148,9 @@ async function resume(
   parameters: ReadonlyMap<string, ParameterState>,
   queue: PreBatchQueue | undefined,
 ): Promise<RunCheckpoint | undefined> {
-  const checkpoint = await findRun(run.out, run.resume);
-  if (!checkpoint) return undefined;
+  const found = await findRun(run.out, run.resume);
+  if (!found) return undefined;
+  const checkpoint = lengthened(found, plan);
   checkPlan(run.out, checkpoint, plan, files);
   await removeOtherStates(join(run.folder, "checkpoint"), checkpoint.state);
   await restoreCheckpoint(join(run.folder, "checkpoint"), checkpoint, parameters, queue);
@@ -172,7 +173,7 @@ async function openRefresh(state: RunState): Promise<BackgroundRefresh | undefin
 async function* trainStages(
   state: RunState,
   refresh: BackgroundRefresh | undefined,
-): AsyncGenerator<TrainingEvent> {
+): AsyncGenerator<RunEvent> {
   while (state.step < lastStep(state) && !isStopped(state) && !failureOf(state)) {
     yield* trainStage(state, yield* nextStage(state), refresh);
     if (state.diverged !== undefined) return; // the last checkpoint is of a model that worked
@@ -181,7 +182,7 @@ async function* trainStages(
 }
 
 /** The stage of the next step. With a background refresh, every step decides on its examples. */
-async function* nextStage(state: RunState): AsyncGenerator<TrainingEvent, Stage> {
+async function* nextStage(state: RunState): AsyncGenerator<RunEvent, Stage> {
   const { run, tokenizer, step } = state;
   const { iterations, steps, refresh } = run.schedule;
   // With a time budget, the last one can have more steps.
@@ -196,7 +197,7 @@ async function* nextStage(state: RunState): AsyncGenerator<TrainingEvent, Stage>
 async function* findExamples(
   { run, engine, corpus, data }: RunState,
   iteration: number,
-): AsyncGenerator<TrainingEvent, SnapshotExamples> {
+): AsyncGenerator<RunEvent, SnapshotExamples> {
   const { steps, refresh } = run.schedule;
   if (iteration === 0 || refresh === "none")
     return { source: yield* data.examples(iteration, undefined), snapshot: undefined };
@@ -212,7 +213,7 @@ async function* trainStage(
   state: RunState,
   stage: Stage,
   refresh: BackgroundRefresh | undefined,
-): AsyncGenerator<TrainingEvent> {
+): AsyncGenerator<RunEvent> {
   let saved = performance.now();
   const end = state.budget ? Infinity : stage.first + stage.steps;
   const last = (): number => Math.min(end, lastStep(state));
@@ -236,7 +237,7 @@ async function* trainStage(
 const isMeasured = (state: RunState): boolean =>
   isMonitorStep(state) && !(isStopped(state) && !state.set?.passages);
 
-async function* trainStep(state: RunState, stage: Stage): AsyncGenerator<TrainingEvent> {
+async function* trainStep(state: RunState, stage: Stage): AsyncGenerator<RunEvent> {
   const { run, engine, log, changes } = state;
   const { learningRate: peak, warmUp } = run.schedule;
   const start = performance.now();
@@ -276,7 +277,7 @@ function scaleAndHeads(
   return { scale, headWeights: shares.map((share) => share / total) };
 }
 
-async function save(state: RunState): Promise<TrainingEvent> {
+async function save(state: RunState): Promise<RunEvent> {
   const { run, plan, step, log, engine, queue, changes } = state;
   await log.sync();
   const directory = join(run.folder, "checkpoint");
@@ -291,7 +292,7 @@ async function save(state: RunState): Promise<TrainingEvent> {
  * Saves the model unless a measurement did, calibrates it, writes the report, and returns the
  * result.
  */
-async function* finalise(state: RunState): AsyncGenerator<TrainingEvent, TrainingResult> {
+async function* finalise(state: RunState): AsyncGenerator<RunEvent, TrainingResult> {
   const { run, engine, given, set, step, models, log } = state;
   const failure = failureOf(state);
   const complete = !failure && step === lastStep(state);
@@ -328,6 +329,7 @@ async function* finalise(state: RunState): AsyncGenerator<TrainingEvent, Trainin
     finished: isOver,
     failure,
     checkpoint: state.savedStep,
+    ...(!isOver && { checkpointBytes: await folderBytes(join(run.folder, "checkpoint")) }),
     samples: log.samples(isOver ? outcome?.step : undefined),
     outcome,
     saved,

@@ -63,10 +63,14 @@ export interface Run {
   readonly schedule: Resolved<typeof SCHEDULE_SETTINGS>;
   readonly optimizer: RunOptimizer;
   readonly device: Resolved<typeof DEVICE_SETTINGS>;
+  /** Minutes that everything may take. Undefined: no limit. */
+  readonly minutes: number | undefined;
   /** A file of questions on which the model is measured, and how many of them. */
   readonly measurements: {
     readonly dev: string | undefined;
     readonly devQuestions: number;
+    /** The most passages that held-out examples are searched among. Undefined: no limit. */
+    readonly passages: number | undefined;
     /** Steps between two measurements of them. */
     readonly every: number;
     /** Measurements after the best model that end the run. Undefined: the schedule ends it. */
@@ -127,9 +131,11 @@ export function resolveRun(
       dropout: options.dropout ?? config.dropoutRate,
     },
     device: valuesOf(DEVICE_SETTINGS, options),
+    minutes: options.minutes,
     measurements: {
       dev: options.dev,
       devQuestions: options.devQuestions,
+      passages: undefined,
       every: options.monitorSteps ?? options.steps,
       patience: options.patience,
     },
@@ -156,7 +162,7 @@ export const refitsCalibration = (run: Run): boolean =>
 
 /** The decisions of a run by the names of their options, without files and without the device. */
 export function decisionsOf(run: Run): RunPlan {
-  const { part, layers, tau, average, seed, config } = run;
+  const { part, layers, tau, average, seed, config, measurements } = run;
   const { engine } = run.device;
   const { pooling, similarity } = config.retrievalAttention;
   const all = {
@@ -168,6 +174,7 @@ export function decisionsOf(run: Run): RunPlan {
     ...run.optimizer,
     tau,
     average: average || undefined,
+    measuredPassages: measurements.passages,
     seed,
     engine,
     retrievalHead: retrievalHead(config),

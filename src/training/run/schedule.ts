@@ -23,6 +23,20 @@ export interface ScheduleChange {
   readonly monitorSteps?: number | undefined;
 }
 
+export interface ScheduledRun {
+  readonly run: {
+    readonly schedule: { readonly iterations: number; readonly steps: number };
+  };
+  /** Changes of the schedule so far, in the order of steps. */
+  readonly changes: readonly ScheduleChange[];
+}
+
+/** The last step of the run, counted over all iterations. */
+export const lastStep = ({ run, changes }: ScheduledRun): number => {
+  const { iterations, steps } = run.schedule;
+  return changes.at(-1)?.last ?? iterations * steps;
+};
+
 /**
  * The learning rate of step `step` of the run, counted from 1. With w warm-up steps and n steps,
  *

@@ -38,9 +38,18 @@ export async function describeWritten(
   };
 }
 
-async function weightBytes(folder: string): Promise<number> {
-  const names = (await readdir(folder)).filter(isWeightFile);
-  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+const weightBytes = async (folder: string): Promise<number> =>
+  bytesOf((await readdir(folder)).filter(isWeightFile).map((name) => join(folder, name)));
+
+/** The size of all files of a folder and its folders. */
+export async function folderBytes(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return bytesOf(files.map(({ parentPath, name }) => join(parentPath, name)));
+}
+
+async function bytesOf(files: readonly string[]): Promise<number> {
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 

@@ -9,12 +9,7 @@ import { mean } from "../../math/mean.ts";
 import { standardError } from "../../math/standard-error.ts";
 import type { Selection } from "../report/report.ts";
 import { divide, type MeasuredSet } from "./measured-set.ts";
-import {
-  type MeasuredModel,
-  type Measurement,
-  type ModelKind,
-  measuresOf,
-} from "./measurements.ts";
+import type { MeasuredModel, Measurement, ModelKind } from "./measurements.ts";
 
 /** A difference of mean reciprocal ranks, or of exact match, over the same questions. */
 export interface Gain {
@@ -43,17 +38,15 @@ export interface Decision {
 }
 
 /**
- * The model to keep at the end of a run: the chosen one, or the given one if the examples that
+ * The model to keep at the end of a run: the chosen one, or the given one if the questions that
  * report find the chosen one clearly worse. The 95 % interval of the model alone, or of hybrid
- * search, then lies below 0. They choose nothing else: no other model takes its place. Dev
- * questions choose by their answers, and refuse nothing.
+ * search, then lies below 0. They choose nothing else: no other model takes its place.
  *
  * @param models at least the given one, which is the first
  */
 export function decide(models: readonly MeasuredModel[]): Decision {
   const [start] = models as [MeasuredModel];
   const chosen = chosenOf(models);
-  if (start.exactMatch) return { kept: chosen };
   const { alone, hybrid } = reportedGains(start, chosen);
   if (![alone, hybrid].some(({ interval: [, high] }) => high < 0)) return { kept: chosen };
   const { step, kind } = chosen;
@@ -61,19 +54,15 @@ export function decide(models: readonly MeasuredModel[]): Decision {
 }
 
 /**
- * The best model so far, by the questions that choose.
- *
- * Where questions are answered, it is the one with the highest exact match; of equal ones the
- * higher R@1, then F1, then the last.
- *
- * Else it is that of highest mean reciprocal rank, of hybrid search first, of equal ones the last,
- * among those that gain enough over the start (`BARS`) and do not read clearly worse. The start is
- * the given model or, if they were taken, the given model with token weights. Beside these, it must
- * not be clearly below the given model either, alone or in hybrid search.
+ * The best model so far, by the questions that choose: that of highest exact match, where questions
+ * are answered; then of highest mean reciprocal rank, of hybrid search first; of equal ones the
+ * last. It is one of those that gain enough over the start (`BARS`, `answersAsWell`) and do not
+ * read clearly worse. If none does, it is the start: the given model or, if they were taken, the
+ * given model with token weights. Beside these, it must not be clearly below the given model
+ * either, alone or in hybrid search.
  */
 export function chosenOf<Model extends MeasuredModel>(models: readonly Model[]): Model {
   const [given] = models as [Model];
-  if (given.exactMatch) return models.reduce(better(["exactMatch", "recall@1", "f1"]));
   const first = Math.max(
     0,
     models.findLastIndex(({ kind }) => kind === "token weights"),
@@ -81,28 +70,51 @@ export function chosenOf<Model extends MeasuredModel>(models: readonly Model[]):
   const start = models[first]!;
   const gaining = models
     .slice(first + 1)
-    .filter((model) => passes(start, model, model.kind === "mean" ? BARS.mean : BARS.trained))
+    .filter((model) => gains(start, model))
     .filter((model) => !readsWorse(start, model))
-    .filter((model) => passes(given, model, BARS.same));
-  return gaining.length > 0 ? gaining.reduce(betterFound) : start;
+    .filter((model) => !findsWorse(given, model));
+  return gaining.length > 0 ? gaining.reduce(better) : start;
 }
 
-/** What retrieves better: in hybrid search, which searches use by default, and then alone. */
-const betterFound = <Model extends MeasuredModel>(best: Model, next: Model): Model => {
-  const [a, b] = [best, next].map(({ hybrid, reciprocalRanks }) => [
-    mean(hybrid.reciprocalRanks),
-    mean(reciprocalRanks),
-  ]) as [number[], number[]];
+/** The better of two models: each measure decides if those before it are equal. */
+const better = <Model extends MeasuredModel>(best: Model, next: Model): Model => {
+  const [a, b] = [best, next].map(({ exactMatch = [0], hybrid, reciprocalRanks, f1 = [0] }) =>
+    [exactMatch, hybrid.reciprocalRanks, reciprocalRanks, f1].map(mean),
+  ) as [number[], number[]];
   const decisive = a.findIndex((value, i) => value !== b[i]);
   return decisive === -1 || b[decisive]! > a[decisive]! ? next : best;
 };
+
+const gains = (start: Measurement, model: MeasuredModel): boolean =>
+  start.exactMatch
+    ? answersAsWell(start, model)
+    : passes(start, model, model.kind === "mean" ? BARS.mean : BARS.trained);
+
+/**
+ * Whether a model answers more dev questions, by more than a standard error; or loses neither
+ * answers nor retrieval, alone and in hybrid search. These are questions of people, on the whole
+ * corpus, so no change is no reason against what was trained.
+ */
+function answersAsWell(start: Measurement, model: Measurement): boolean {
+  const losesNone = ([before, after]: readonly (readonly number[])[]) =>
+    mean(after!) >= mean(before!);
+  const answers = [start.exactMatch!, model.exactMatch!] as const;
+  return (
+    meanInErrors(...answers) > 1 ||
+    [
+      answers,
+      [start.reciprocalRanks, model.reciprocalRanks],
+      [start.hybrid.reciprocalRanks, model.hybrid.reciprocalRanks],
+    ].every(losesNone)
+  );
+}
 
 /** The trained model that retrieves best on the questions that choose, whatever was kept. */
 export const bestTrained = (models: readonly MeasuredModel[]): MeasuredModel | undefined =>
   models
     .filter(({ kind }) => kind === "trained" || kind === "mean")
     .reduce<MeasuredModel | undefined>(
-      (best, next) => (best ? betterFound(best, next) : next),
+      (best, next) => (best ? better(best, next) : next),
       undefined,
     );
 
@@ -146,18 +158,16 @@ const passes = (from: Measurement, to: Measurement, { alone, hybrid }: Bar): boo
   gainOf(from, to) > alone &&
   meanInErrors(from.hybrid.reciprocalRanks, to.hybrid.reciprocalRanks, to.groups) >= hybrid;
 
+/** Whether retrieval, alone or by hybrid search, fell by more than two standard errors. */
+const findsWorse = (from: Measurement, to: Measurement): boolean =>
+  [from, from.hybrid].some(({ reciprocalRanks }, i) => {
+    const after = [to, to.hybrid][i]!.reciprocalRanks;
+    return meanInErrors(after, reciprocalRanks, to.groups) > SIGNIFICANT_ERRORS;
+  });
+
 /** Whether exact match fell by more than two standard errors. */
 const readsWorse = (start: Measurement, { reading }: Measurement): boolean =>
   reading !== undefined && meanInErrors(reading, start.reading!) > SIGNIFICANT_ERRORS;
-
-/** The better of two models: each measure decides if those before it are equal. */
-const better =
-  (measures: readonly string[]) =>
-  <Model extends MeasuredModel>(best: Model, next: Model): Model => {
-    const [a, b] = [measuresOf(best), measuresOf(next)];
-    const decisive = measures.find((name) => a[name] !== b[name]);
-    return decisive === undefined || b[decisive]! > a[decisive]! ? next : best;
-  };
 
 type Ranks = Pick<Measurement, "reciprocalRanks" | "groups">;
 
@@ -228,7 +238,11 @@ export function selectionOf(
     return {
       questions: count,
       what: "dev questions",
-      rule: "the highest exact match; of equal ones the higher R@1, then F1",
+      rule:
+        "the highest exact match, then the highest mean reciprocal rank (MRR), of hybrid search " +
+        "first, among the steps that answer more than the start by more than a standard error, or " +
+        "lose neither answers nor retrieval, or else the start; the start too, if retrieval is " +
+        "clearly worse",
     };
   const highest =
     "the highest mean reciprocal rank (MRR), of hybrid search first, among the steps that are " +

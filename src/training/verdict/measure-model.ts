@@ -24,7 +24,7 @@ const PASSAGES_READ = 10;
 /** Held-out examples whose passage is read, if the run trains what reads. */
 const READINGS = 100;
 /** Held-out examples that the report shows, and the passages of each. */
-const SAMPLES = 6;
+export const SAMPLES = 6;
 const SAMPLE_PASSAGES = 3;
 
 /** What was measured, and the answers to the questions that were answered. */

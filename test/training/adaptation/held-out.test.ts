@@ -2,8 +2,8 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { maxHeldOut } from "../../../src/training/adaptation/adaptation.ts";
-import { monitoredPassages } from "../../../src/training/adaptation/monitor-set.ts";
+import { maxHeldOut, measuredWith } from "../../../src/training/adaptation/adaptation.ts";
+import type { AdaptationInputs } from "../../../src/training/adaptation/inputs.ts";
 import { heldOutCount } from "../../../src/training/examples/held-out.ts";
 
 test("a quarter of few examples, up to 150, or a tenth up to 600, fewer in a short run", () => {
@@ -20,9 +20,16 @@ test("a quarter of few examples, up to 150, or a tenth up to 600, fewer in a sho
 });
 
 test("passages of a measurement", () => {
-  assert.is(monitoredPassages({ minutes: undefined }, 5_183), 1_000);
-  assert.is(monitoredPassages({ minutes: 10 }, 5_183), 600);
-  assert.is(monitoredPassages({ minutes: undefined }, 30), 30);
+  const inputs = {
+    ...{ questions: [], labels: Array(20_000), dev: undefined },
+    sources: { labelFree: [], files: [] },
+  } as unknown as AdaptationInputs;
+  const passages = (corpus: number, minutes?: number): number =>
+    measuredWith(inputs, { minutes }, corpus)!.passages;
+  assert.is(passages(5_183), 1_000);
+  assert.is(passages(5_183, 10), 600);
+  assert.is(passages(30), 30);
+  assert.is(measuredWith({ ...inputs, labels: [] }, {}, 30), undefined);
 });
 
 test.run();

@@ -28,7 +28,7 @@ test("several examples of one passage are measured, each with its own sentence r
   const file = writeLines(join(folder.path, "corpus.jsonl"), records);
   await using corpus = await openCorpus(file);
   const stays: Example = { ...crop(THIRD), removal: {} };
-  const set = await createMonitorSet({ seed: 0, monitorSteps: 5 }, corpus, [
+  const set = await createMonitorSet({ seed: 0, measurements: { every: 5 } }, corpus, [
     crop(FIRST),
     crop(SECOND),
     stays,
@@ -47,6 +47,25 @@ test("several examples of one passage are measured, each with its own sentence r
     ],
   );
   assert.is(texts.size, 4); // two versions of a, a itself, and b
+});
+
+test("with few passages, few examples are measured, each with what it is about", async () => {
+  await using folder = temporaryFolder();
+  const records = Array.from({ length: 40 }, (_, i) => ({ _id: `p${i}`, text: `text ${i}` }));
+  await using corpus = await openCorpus(writeLines(join(folder.path, "many.jsonl"), records));
+  const about = (...relevant: string[]): Example => ({
+    ...{ id: relevant.join(), question: `what is ${relevant}?`, answers: [], relevant },
+  });
+  const many = about(...records.slice(0, 20).map(({ _id }) => _id));
+  const examples = [many, ...records.map(({ _id }) => about(_id))];
+  const measured = (passages?: number) =>
+    createMonitorSet({ seed: 0, measurements: { every: 5, passages } }, corpus, examples);
+  const few = await measured(12);
+  assert.equal([few.questions.length, few.passages.length], [6, 12]);
+  const ids = new Set(few.passages.map(({ id }) => id));
+  assert.ok(few.questions.every(({ relevant }) => relevant.every((id) => ids.has(id))));
+  assert.equal((await measured(12)).questions, few.questions);
+  assert.is((await measured()).questions.length, 41);
 });
 
 test.run();

@@ -138,8 +138,8 @@ test("train and adapt have the same options, except those of their data", () => 
       .sort();
   assert.equal(names(TRAIN_OPTIONS, ADAPT_OPTIONS), []);
   assert.equal(names(ADAPT_OPTIONS, TRAIN_OPTIONS), [
-    ...["average", "dryRun", "encoding", "ignore", "include", "index", "keepCheckpoint"],
-    ...["minutes", "overlapWords", "passageWords", "qrels", "queries"],
+    ...["average", "encoding", "ignore", "include", "index", "keepCheckpoint"],
+    ...["overlapWords", "passageWords", "qrels", "queries"],
     ...["sources", "splitRecords", "tableHeader", "weights"],
   ]);
   for (const table of [TRAIN_OPTIONS, ADAPT_OPTIONS])

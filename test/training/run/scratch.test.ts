@@ -8,9 +8,9 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { TrainOptions } from "../../../src/training/options/train-options.ts";
 import { readMetrics } from "../../../src/training/report/metrics-log.ts";
-import type { TrainingEvent, TrainingResult } from "../../../src/training/run/events.ts";
+import type { TrainingResult } from "../../../src/training/run/events.ts";
 import { runFolder } from "../../../src/training/run/run-folder.ts";
-import { train } from "../../../src/training/train.ts";
+import { type TrainingEvent, train } from "../../../src/training/train.ts";
 import { finish, trainInParts } from "../../support/adaptation.ts";
 import { moduleArguments } from "../../support/node-program.ts";
 import {

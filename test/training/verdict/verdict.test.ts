@@ -71,6 +71,39 @@ for (const [title, after, best] of [
     assert.is(outcomeOf(models, NO_BM25, true).step, best);
   });
 
+test("where questions are answered, more answers with clearly worse retrieval keep the start", () => {
+  const dev = (step: number, right: number, found: number, both: number): MeasuredModel => ({
+    ...record(step, all(found)),
+    hybrid: { reciprocalRanks: all(both), weights: { lambda: 1, k1: 0.9, b: 0.4 } },
+    reported: undefined,
+    exactMatch: [...all(1, right), ...all(0, 20 - right)],
+    f1: all(0),
+  });
+  const kept = (...models: MeasuredModel[]) => outcomeOf(models, NO_BM25, true).step;
+  const start = dev(0, 5, 0.5, 0.5);
+  assert.is(kept(start, dev(5, 15, 0.4, 0.5)), 0, "the model alone");
+  assert.is(kept(start, dev(5, 15, 0.5, 0.4)), 0, "hybrid search");
+  assert.is(kept(start, dev(5, 15, 0.4, 0.4), dev(9, 6, 0.5, 0.5)), 9, "another one is kept");
+});
+
+test("where questions are answered, an answer more is no reason to lose passages", () => {
+  const ranks = (step: number, right: number, found: readonly number[]): MeasuredModel => ({
+    ...record(step, found),
+    reported: undefined,
+    exactMatch: [...all(1, right), ...all(0, 20 - right)],
+    f1: all(0),
+  });
+  // hybrid search falls by 0.025, which is one standard error
+  const lower = [...all(0.5, 19), 0];
+  // two more of 20: a mean of 0.1 and a standard error of 0.07
+  assert.is(chosenOf([ranks(0, 5, all(0.5)), ranks(5, 7, lower)]).step, 5, "1.5 standard errors");
+  assert.is(chosenOf([ranks(0, 5, all(0.5)), ranks(5, 5, lower)]).step, 0);
+  // 8 are gained and 7 lost: an answer more, of a quarter of a standard error
+  const after = { ...ranks(5, 0, lower), exactMatch: [...all(0, 7), ...all(1, 13)] };
+  const before = { ...ranks(0, 12, all(0.5)), exactMatch: [...all(1, 12), ...all(0, 8)] };
+  assert.is(chosenOf([before, after]).step, 0, "a quarter of one");
+});
+
 test("few questions say how small a gain they can show, also where the start was kept", () => {
   // d: 5 of 20 gain 1/2, 5 lose it: sd 0.363, so 1.96 * 0.363 / sqrt(20) = 0.159
   const after = [...all(1, 5), ...all(0, 5), ...all(0.5, 10)];

@@ -2,9 +2,9 @@
 
 import { formatBytes } from "../../../io/format-bytes.ts";
 import type { AdaptationEvent } from "../../../training/adapt.ts";
-import type { AdaptationPlan } from "../../../training/adaptation/plan.ts";
 import { PART_TEXTS } from "../../../training/options/trained.ts";
-import type { TrainingEvent, TrainingResult } from "../../../training/run/events.ts";
+import type { TrainingPlan } from "../../../training/plan/plan.ts";
+import type { RunEvent } from "../../../training/run/events.ts";
 import { duration, type Progress, startProgress } from "../../output/progress.ts";
 import { describeSkipped } from "../../shared/corpus.ts";
 
@@ -70,32 +70,6 @@ export const showEventsUntil =
 const STOPPING =
   "\nstopping: finishing this step or measurement, then saving a checkpoint; Ctrl-C again ends " +
   "at once, and loses at most five minutes\n";
-
-/** The last line of a run that was stopped: what its folder has, and how to go on. */
-export function stoppedLine({ folder, saved }: TrainingResult, command: string): string {
-  const model = saved === 0 ? "the given model" : `the model of step ${saved}, the best so far`;
-  const has = saved === undefined ? "no model yet" : `${model}, which can be used`;
-  return `${folder} has ${has}. To continue: ${command}`;
-}
-
-/** The size of the model, and what else changed with its weights. */
-export const writtenLines = ({ written }: TrainingResult): string[] =>
-  written
-    ? [
-        `Size: ${formatBytes(written.bytes)}` +
-          (written.bytesBefore > 0 ? `, the given model ${formatBytes(written.bytesBefore)}` : ""),
-        ...written.notes.map((note) => `Note: ${note}`),
-      ]
-    : [];
-
-/** How to make an index that fits the model, if those of the given one do not. */
-export const indexLines = ({ written, folder }: TrainingResult, corpus = "FILE"): string[] =>
-  written && !written.keepsIndexes
-    ? [
-        "Index: those of the given model do not fit this one; to make one: " +
-          `reatt index --model ${folder} --corpus ${corpus} --out DIR`,
-      ]
-    : [];
 
 interface Display {
   show(event: AdaptationEvent): void;
@@ -167,13 +141,13 @@ function lineOf(event: LineEvent): string | undefined {
   }
 }
 
-function answeredLine({ answered }: AdaptationPlan): string[] {
+function answeredLine({ answered }: TrainingPlan): string[] {
   if (!answered || answered.questions === 0) return [];
   const { answered: found, questions } = answered;
   return [`  answers     the corpus contains those of ${found} of ${questions} questions`];
 }
 
-function planLines(plan: AdaptationPlan): string {
+function planLines(plan: TrainingPlan): string {
   const { model, parameters, passages, sources } = plan;
   const { iterations, steps, questions, candidatesPerQuestion } = plan;
   const millions = (parameters / 1e6).toFixed(1);
@@ -192,6 +166,7 @@ function planLines(plan: AdaptationPlan): string {
     `  for         ${iterations} x ${steps} steps of ${questions} questions ` +
       `with ${candidatesPerQuestion} passages each` +
       (plan.minutes === undefined ? "" : ", corrected while it runs"),
+    `  measures    ${measuredLine(plan)}`,
     `  takes about ${duration(plan.seconds)} (counted; the first steps correct it)` +
       `${plan.minutes === undefined ? "" : ` of ${duration(60 * plan.minutes)}`}, ` +
       `${memory} of memory, ${disk} of disk`,
@@ -202,21 +177,26 @@ function planLines(plan: AdaptationPlan): string {
   ].join("\n");
 }
 
-const tooFewLine = ({ steps, minutes }: NonNullable<AdaptationPlan["enough"]>): string =>
+function measuredLine({ measured, monitorSteps, iterations, steps }: TrainingPlan): string {
+  if (!measured)
+    return "nothing, and keeps the last model; --dev keeps the best, which can be the given one";
+  const { what, questions, passages } = measured;
+  const count = `${what === "dev questions" ? "" : "up to "}${questions} ${what}`;
+  const meanwhile = monitorSteps < iterations * steps ? `, every ${monitorSteps} steps` : "";
+  return `${count} among about ${passages} passages: before${meanwhile} and after`;
+}
+
+const tooFewLine = ({ steps, minutes }: NonNullable<TrainingPlan["enough"]>): string =>
   `fewer than ${steps} steps are too few to show a gain` +
   (minutes === undefined ? "" : `: that many take about ${minutes} min`);
 
-const trainedLine = ({ train, layers, average, keepsIndex }: AdaptationPlan): string =>
+const trainedLine = ({ train, layers, average, keepsIndex }: TrainingPlan): string =>
   PART_TEXTS[train] +
   (layers === undefined ? "" : `, the last ${layers === 1 ? "layer" : `${layers} layers`}`) +
   (average ? "; saves the mean of the weights before and after" : "") +
   (keepsIndex ? "; an index of the base remains valid" : "");
 
-function engineLine({
-  name,
-  device,
-  failures,
-}: Extract<TrainingEvent, { type: "engine" }>): string {
+function engineLine({ name, device, failures }: Extract<RunEvent, { type: "engine" }>): string {
   const place =
     device === "JavaScript"
       ? "in JavaScript, which is very slow (for native speed: npm install @tensorflow/tfjs-node)"
@@ -227,10 +207,7 @@ function engineLine({
   ].join("; ");
 }
 
-function lossLine({
-  losses,
-  questionsPerSecond,
-}: Extract<TrainingEvent, { type: "step" }>): string {
+function lossLine({ losses, questionsPerSecond }: Extract<RunEvent, { type: "step" }>): string {
   const parts = Object.entries(losses.terms).map(([name, value]) => `${name} ${value.toFixed(3)}`);
   return [...parts, `${questionsPerSecond.toFixed(1)} questions/s`].join(", ");
 }

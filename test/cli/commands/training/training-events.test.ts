@@ -4,12 +4,14 @@ import { test } from "uvu";
 import * as assert from "uvu/assert";
 import {
   indexLines,
-  showEvents,
-  showEventsUntil,
   stoppedLine,
   writtenLines,
+} from "../../../../src/cli/commands/training/run-summary.ts";
+import {
+  showEvents,
+  showEventsUntil,
 } from "../../../../src/cli/commands/training/training-events.ts";
-import type { TrainingEvent } from "../../../../src/training/run/events.ts";
+import type { TrainingEvent } from "../../../../src/training/train.ts";
 import { captureOutput } from "../../support.ts";
 
 async function* runOf(...events: TrainingEvent[]): AsyncGenerator<TrainingEvent, void> {
@@ -73,6 +75,10 @@ test("a stopped run says what its folder has, and how to go on", () => {
     stoppedLine({ ...stopped, saved: 2 }, "reatt adapt --out out --resume"),
     "out has the model of step 2, the best so far, which can be used. " +
       "To continue: reatt adapt --out out --resume",
+  );
+  assert.match(
+    stoppedLine({ ...stopped, checkpointBytes: 2e6 }, ""),
+    /; out\.run\/checkpoint keeps 2\.00 MB to go on\. To/,
   );
   assert.match(stoppedLine({ ...stopped, saved: 0 }, ""), /^out has the given model, which can/);
   assert.match(stoppedLine(stopped, ""), /^out has no model yet\. To continue/);

@@ -1,10 +1,10 @@
-/** Sample examples for the plan of an adaptation. */
+/** Sample examples for the plan of a run. */
 
 import type { Corpus } from "../examples/corpus.ts";
 import { type Example, MASK } from "../examples/example.ts";
 import { relevanceTarget } from "../examples/sources/labels.ts";
 
-export interface AdaptationSample {
+export interface PlanSample {
   readonly question: string;
   /** Empty for an example that trains retrieval alone. */
   readonly answer: string;
@@ -19,7 +19,7 @@ export const SAMPLES = 5;
 export async function fileSamples(
   corpus: Corpus,
   { questions, labels }: Readonly<Record<"questions" | "labels", readonly Example[]>>,
-): Promise<AdaptationSample[]> {
+): Promise<PlanSample[]> {
   const labelled = labels.slice(0, SAMPLES);
   const passages = await corpus.pick(labelled.map(({ relevant }) => relevant[0]!));
   return [
@@ -34,7 +34,7 @@ export async function fileSamples(
 export function sampleOf(
   source: string,
   { id, question, answers: [answer = ""] }: Example,
-): AdaptationSample {
+): PlanSample {
   const lines = [`${source} ${id}`, `  question  ${oneLine(question.replace(MASK, "____"))}`];
   if (answer !== "") lines.push(`  answer    ${oneLine(answer)}`);
   return { question, answer, text: lines.join("\n") };

@@ -1,32 +1,40 @@
-/** The plan of an adaptation: what it does, and estimates of time, memory and disk space. */
+/** The plan of a run: what it does, and estimates of time, memory and disk space. */
 
+import { join } from "node:path";
 import { modelTitle } from "../../hub/model-title.ts";
 import { textLayers, vectorSize } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import { countLayers } from "../../model/stack.ts";
+import { loadTokenizer } from "../../text/tokens/tokenizer.ts";
 import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
 import { heldStatesBytes } from "../engine/held-states.ts";
+import type { Corpus } from "../examples/corpus.ts";
 import type { AnsweredCount } from "../examples/corpus-answers.ts";
 import { heldLayers } from "../objectives/held-layers.ts";
 import type { ObjectiveName } from "../objectives/index.ts";
 import { MIN_STEPS } from "../options/run-options.ts";
 import type { Part } from "../options/trained.ts";
 import type { Run } from "../run/run.ts";
-import { type Adaptation, trainedExamples, wantedExamples } from "./adaptation.ts";
-import type { AdaptationInputs } from "./inputs.ts";
-import { sourcesIn } from "./label-free.ts";
+import type { TimeBudget } from "../run/time-budget.ts";
 import {
   type CorpusSample,
+  calibrationSeconds,
   compressionSeconds,
+  estimatePace,
+  type IndexedCorpus,
   measurementSeconds,
   type Pace,
+  type PlannedMeasurement,
+  sampleCorpus,
+  secondsOfProduct,
+  stepsInTime,
   type TimedSteps,
 } from "./pace.ts";
-import type { AdaptationSample } from "./samples.ts";
+import type { PlanSample } from "./samples.ts";
 import { isRead } from "./work.ts";
 
-/** What an adaptation is going to do. All numbers of time and size are estimates. */
-export interface AdaptationPlan {
+/** What a run is going to do. All numbers of time and size are estimates. */
+export interface TrainingPlan {
   /** The model that the run starts from. */
   readonly model: string;
   /** Number of parameters. */
@@ -67,6 +75,10 @@ export interface AdaptationPlan {
   readonly learningRate: number;
   /** Longer passages are cut in training. */
   readonly maxPassageTokens: number;
+  /** What the kept model is chosen with. Undefined: nothing, and the last model is kept. */
+  readonly measured?: PlannedMeasurement | undefined;
+  /** Steps between two measurements. */
+  readonly monitorSteps: number;
   /** The time limit, if there is one: then the run corrects the number of steps. */
   readonly minutes?: number | undefined;
   /** What would do, if the steps are too few to show a gain; minutes with a time limit. */
@@ -84,12 +96,29 @@ export interface AdaptationPlan {
   readonly samples: readonly string[];
 }
 
-/** Made per second: two sentences are tagged for each usable one, and near copies are removed. */
-const EXAMPLES_PER_SECOND = 150;
+/** Comes before anything is written. */
+export interface PlanEvent {
+  readonly type: "plan";
+  readonly plan: TrainingPlan;
+}
 
-export interface PlanInputs {
-  readonly inputs: AdaptationInputs;
-  readonly samples: readonly AdaptationSample[];
+/** What a run works on. */
+export interface RunWork extends IndexedCorpus {
+  /** What the run is measured with. Undefined: nothing. */
+  readonly measured: PlannedMeasurement | undefined;
+  /** Held-out questions that calibrations are fitted to. */
+  readonly asked: number;
+  readonly samples: readonly PlanSample[];
+}
+
+/** What a run trains on. */
+export type PlannedExamples = Pick<TrainingPlan, "sources" | "answered" | "reason"> & {
+  /** How many are made of documents. */
+  readonly made: number;
+};
+
+/** How long the parts of a run take. */
+export interface Estimate {
   readonly sample: CorpusSample;
   readonly pace: Pace;
   /** Seconds to calibrate the model at the end. */
@@ -98,29 +127,83 @@ export interface PlanInputs {
   readonly timed: TimedSteps | undefined;
 }
 
-/** @param passages of the corpus */
-export function planAdaptation(
-  run: Adaptation,
-  passages: number,
-  { inputs, samples, sample, pace, calibration, timed }: PlanInputs,
-): AdaptationPlan {
-  const { monitorSteps, minutes, average, keepsIndex, writesIndex } = run;
+export async function estimateRun(run: Run, work: RunWork, corpus: Corpus): Promise<Estimate> {
+  const { config, minutes } = run;
+  const tokenizer = await loadTokenizer(join(run.model, "spiece.model"), config.vocabularySize);
+  const sample = await sampleCorpus(run, corpus, tokenizer);
+  const product = await secondsOfProduct(run.device.provider);
+  const pace = estimatePace(run, sample, work.samples, tokenizer, product);
+  const calibration = calibrationSeconds(run, work.asked, pace);
+  const timed =
+    minutes === undefined
+      ? undefined
+      : stepsInTime({ config, minutes }, work, pace, sample, calibration);
+  return { sample, pace, calibration, timed };
+}
+
+/**
+ * The run with its number of steps. The first steps correct an estimate that is too low: they need
+ * examples, and steps to come.
+ *
+ * @param given as the user or the record has it
+ */
+export function withSteps<Planned extends Run>(
+  run: Planned,
+  given: number | undefined,
+  { timed }: Estimate,
+): Planned {
+  const planned = timed ? Math.max(MIN_STEPS, timed.steps) : run.schedule.steps;
+  return { ...run, schedule: { ...run.schedule, steps: given ?? planned } };
+}
+
+/**
+ * The time limit of a run.
+ *
+ * @param started when the run began, in milliseconds
+ */
+export function budgetOf(
+  run: Run,
+  started: number,
+  { measured, ...corpus }: RunWork,
+  { sample, pace, calibration }: Estimate,
+): TimeBudget | undefined {
+  const { minutes } = run;
+  if (minutes === undefined) return undefined;
+  const { passages, writesIndex } = corpus;
+  // of tokens of the corpus; without measurements there is an index of all of it
+  const measuredTokens = measured ? measured.passages * sample.trained : passages * sample.indexed;
+  const share = measuredTokens / (passages * sample.indexed);
+  return {
+    secondsLeft: () => 60 * minutes - (performance.now() - started) / 1000,
+    planned: {
+      measurement: measurementSeconds(measured, pace, sample),
+      index: share * passages * pace.passage,
+    },
+    indexedAfter: writesIndex ? 1 / share : 0,
+    compressionAfter: compressionSeconds(run, corpus, sample),
+    calibrationAfter: calibration,
+  };
+}
+
+/** Made per second: two sentences are tagged for each usable one, and near copies are removed. */
+const EXAMPLES_PER_SECOND = 150;
+
+export function planRun(
+  run: Run,
+  { samples, measured, ...corpus }: RunWork,
+  { made, ...examples }: PlannedExamples,
+  { sample, pace, calibration, timed }: Estimate,
+): TrainingPlan {
+  const { average, keepsIndex, minutes } = run;
+  const { passages, writesIndex } = corpus;
+  const { every } = run.measurements;
   const { iterations, learningRate } = run.schedule;
   const steps = Math.min(run.schedule.steps, timed?.steps ?? Infinity);
   const { questions, candidatesPerQuestion, maxPassageTokens } = run.batch;
-  const measurements = 2 + Math.floor((iterations * steps) / monitorSteps);
+  const measurements = 2 + Math.floor((iterations * steps) / every);
   const refreshes = refreshesOf(run);
   // Fixed keys need one index of the corpus.
   const indexes = keepsIndex ? Math.min(1, refreshes) : refreshes + Number(writesIndex);
-  const { labelFree, reason } = inputs.sources;
-  const trained = trainedExamples(inputs, run);
-  const made = new Map(
-    labelFree.map(({ source, available }) => [
-      source.name,
-      Math.min(available, wantedExamples(run, inputs.sources, source)),
-    ]),
-  );
-  const examples = new Map(made).set("questions", trained.questions).set("labels", trained.labels);
   const parameters = [...parameterShapes(run.config).values()]
     .map((shape) => shape.reduce((product, size) => product * size, 1))
     .reduce((sum, count) => sum + count, 0);
@@ -134,9 +217,7 @@ export function planAdaptation(
     average,
     keepsIndex,
     writesIndex,
-    sources: sourcesIn(inputs.sources).map(({ name }) => ({ name, examples: examples.get(name)! })),
-    reason,
-    answered: inputs.answered,
+    ...examples,
     iterations,
     steps,
     questions,
@@ -144,6 +225,8 @@ export function planAdaptation(
     objective: run.objective.objective,
     learningRate,
     maxPassageTokens,
+    ...(measured && { measured }),
+    monitorSteps: every,
     ...(minutes !== undefined && { minutes }),
     ...(iterations * steps < MIN_STEPS && {
       enough: { steps: MIN_STEPS, minutes: timed?.enough },
@@ -152,10 +235,10 @@ export function planAdaptation(
       iterations * steps * pace.step +
       indexes * passages * pace.passage +
       calibration +
-      compressionSeconds(run, passages, sample) +
-      measurements * measurementSeconds(run, passages, pace, sample) +
-      [...made.values()].reduce((sum, count) => sum + count, 0) / EXAMPLES_PER_SECOND,
-    ...sizesOf(run, passages, sample, parameters),
+      compressionSeconds(run, corpus, sample) +
+      measurements * measurementSeconds(measured, pace, sample) +
+      made / EXAMPLES_PER_SECOND,
+    ...sizesOf(run, corpus, sample, parameters),
     samples: samples.map(({ text }) => text),
   };
 }
@@ -174,8 +257,8 @@ const BASE_BYTES = 1_200_000_000;
 const FLOAT_BYTES = 4;
 
 function sizesOf(
-  run: Adaptation,
-  passages: number,
+  run: Run,
+  { passages, writesIndex }: IndexedCorpus,
   { characters, indexed }: CorpusSample,
   parameters: number,
 ): { memoryBytes: number; diskBytes: number } {
@@ -195,7 +278,7 @@ function sizesOf(
       BASE_BYTES + 7 * model + stepBytes(run) + heldBytes(run, passages) + 2 * texts + process,
     // 6 of a checkpoint that replaces another, the best weights, the saved model, the measured
     // model, and the model that finds candidates
-    diskBytes: (6 + 3 + searched) * model + (searched + Number(run.writesIndex)) * index,
+    diskBytes: (6 + 3 + searched) * model + (searched + Number(writesIndex)) * index,
   };
 }
 

@@ -1,7 +1,7 @@
 /**
- * How long a step and the index of a passage take on this machine, for the plan of an adaptation:
- * counted (work.ts), and the speed of one product of matrices. Nothing of the model runs. The run
- * corrects the number of its steps as it goes on (../run/time-budget.ts).
+ * How long a step and the index of a passage take on this machine, for the plan of a run: counted
+ * (work.ts), and the speed of one product of matrices. Nothing of the model runs. The run corrects
+ * the number of its steps as it goes on (../run/time-budget.ts).
  */
 
 import { mean } from "../../math/mean.ts";
@@ -15,9 +15,7 @@ import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { MIN_STEPS } from "../options/run-options.ts";
 import { type Run, refitsCalibration } from "../run/run.ts";
-import type { Adaptation } from "./adaptation.ts";
-import { monitoredPassages } from "./monitor-set.ts";
-import type { AdaptationSample } from "./samples.ts";
+import type { PlanSample } from "./samples.ts";
 import { type Lengths, passageWork, stepWork } from "./work.ts";
 
 /** Passages that mean lengths are estimated from. */
@@ -82,7 +80,7 @@ const INDEX_PRODUCT = 0.8;
 export function estimatePace(
   run: Run,
   { indexed, trained }: Pick<CorpusSample, "indexed" | "trained">,
-  samples: readonly AdaptationSample[],
+  samples: readonly PlanSample[],
   tokenizer: Tokenizer,
   product: number,
 ): Pace {
@@ -131,21 +129,53 @@ const SEARCHED = 1.5;
 /** More bring nothing. */
 const MAX_STEPS = 4_000;
 
-/** Seconds of a measurement of retrieval. */
+/** What a run is measured with. All numbers are the most that there can be. */
+export interface PlannedMeasurement {
+  /** Who made the questions. */
+  readonly what: "dev questions" | "held-out examples";
+  /** How many there are. */
+  readonly questions: number;
+  /** Passages among which they are searched. */
+  readonly passages: number;
+  /** Questions that are also answered. */
+  readonly answered: number;
+}
+
+/** Seconds of a measurement; 0 without one. */
 export const measurementSeconds = (
-  run: Pick<Adaptation, "minutes">,
-  passages: number,
+  measured: PlannedMeasurement | undefined,
   pace: Pace,
   { indexed, trained }: CorpusSample,
-): number => SEARCHED * monitoredPassages(run, passages) * pace.passage * (trained / indexed);
+): number =>
+  measured
+    ? pace.passage *
+      (SEARCHED * measured.passages * (trained / indexed) + (ASKED / 2) * measured.answered)
+    : 0;
+
+/** The corpus, and whether it is indexed at the end. */
+export interface IndexedCorpus {
+  readonly passages: number;
+  readonly writesIndex: boolean;
+}
+
+/** Fewer show nothing. */
+const MIN_MEASURED = 100;
+
+/** How many passages a measurement of some seconds can search, with the answers of its samples. */
+export const passagesInTime = (
+  seconds: number,
+  pace: Pace,
+  { indexed, trained }: CorpusSample,
+): number =>
+  Math.max(MIN_MEASURED, Math.floor(seconds / (SEARCHED * pace.passage * (trained / indexed))));
 
 /** Of a value of a key: 50 microseconds for a key of 256 values (docs/experiments/speed.md). */
 const COMPRESSION_SECONDS = 2e-7;
 
 /** Seconds to compress the index of a corpus, if it has the keys for that. */
 export function compressionSeconds(
-  { config, writesIndex }: Pick<Adaptation, "config" | "writesIndex">,
-  passages: number,
+  { config }: Pick<Run, "config">,
+  { passages, writesIndex }: IndexedCorpus,
   { indexed }: CorpusSample,
 ): number {
   const { pooling } = config.retrievalAttention;
@@ -165,11 +195,7 @@ const CALIBRATION_SHARE = 0.1;
  *
  * @param questions held-out ones
  */
-export const calibrationSeconds = (
-  run: Run & Pick<Adaptation, "minutes">,
-  questions: number,
-  pace: Pace,
-): number =>
+export const calibrationSeconds = (run: Run, questions: number, pace: Pace): number =>
   refitsCalibration(run)
     ? Math.min(CALIBRATION_SHARE * 60 * (run.minutes ?? Infinity), questions * ASKED * pace.passage)
     : 0;
@@ -182,23 +208,20 @@ export interface TimedSteps {
   readonly enough: number;
 }
 
-/**
- * @param passages of the corpus
- * @param calibration seconds to calibrate the model at the end
- */
+/** @param calibration seconds to calibrate the model at the end */
 export function stepsInTime(
-  run: Pick<Adaptation, "writesIndex" | "config"> & { readonly minutes: number },
-  passages: number,
+  run: Pick<Run, "config"> & { readonly minutes: number },
+  { measured, ...corpus }: IndexedCorpus & { readonly measured: PlannedMeasurement | undefined },
   pace: Pace,
   sample: CorpusSample,
   calibration: number,
 ): TimedSteps {
-  const encoding = run.writesIndex ? passages * pace.passage : 0;
+  const encoding = corpus.writesIndex ? corpus.passages * pace.passage : 0;
   const others =
     encoding +
     calibration +
-    compressionSeconds(run, passages, sample) +
-    MEASUREMENTS * measurementSeconds(run, passages, pace, sample);
+    compressionSeconds(run, corpus, sample) +
+    MEASUREMENTS * measurementSeconds(measured, pace, sample);
   const steps = Math.floor((60 * run.minutes - others) / pace.step);
   return {
     steps: Math.max(1, Math.min(MAX_STEPS, steps)),
