@@ -462,6 +462,13 @@ testPage("without an answer, the page says why in words", () =>
     for (const [reply, shown] of [
       [{ ...guess, abstained: true, answer: "", confidence: 0 }, "Nothing found."],
       [guess, "Watt"],
+      [
+        {
+          ...{ ...guess, abstained: true, answer: "", unknown: ["KX-4499", "Ann"] },
+          passages: [{ id: "1", title: "", text: "a passage", score: 0 }],
+        },
+        "Not sure: no passage has “KX-4499” or “Ann”.",
+      ],
       // folded: the beginning of the passage is white space
       [
         { ...guess, passages: [{ id: "1", title: "", text: `${" ".repeat(2_000)}end`, score: 0 }] },

@@ -45,21 +45,26 @@ function showOnly(...sections) {
 }
 
 /** @param where the filter of the question */
-export function showReply({ answer, abstained, confidence, evidence, passages }, where) {
+export function showReply(reply, where) {
+  const { answer, abstained, confidence, evidence, passages } = reply;
   const [block] = evidence;
   const hasAnswer = !abstained && answer.trim() !== "";
   showOnly("result", ...(passages.length > 0 ? ["evidence"] : []));
   byId("answer").hidden = !hasAnswer && block !== undefined;
   byId("answer").className = hasAnswer ? "" : "quiet";
-  byId("answer").textContent = hasAnswer ? answer : withoutAnswer(passages, where);
+  byId("answer").textContent = hasAnswer ? answer : withoutAnswer(reply, where);
   showBlock(block, passages);
   byId("confidence").hidden = !hasAnswer && block === undefined;
   byId("confidence").textContent = `${percent(block?.score ?? confidence)} likely to answer`;
   byId("evidence-title").textContent = block || hasAnswer ? "Passages" : "The closest passages";
 }
 
-function withoutAnswer(passages, where) {
-  if (passages.length > 0) return "Not sure: no passage clearly answers this.";
+function withoutAnswer({ passages, unknown = [] }, where) {
+  const missing = unknown.map((word) => `“${word}”`).join(" or ");
+  if (passages.length > 0)
+    return missing === ""
+      ? "Not sure: no passage clearly answers this."
+      : `Not sure: no passage has ${missing}.`;
   return where === "" ? "Nothing found." : "No passage matches the filter.";
 }
 
