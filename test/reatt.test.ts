@@ -198,10 +198,10 @@ test("a compressed shard and 3 bits are errors", async () => {
 /** A reply without the times, which differ from run to run. */
 const content = <P extends Passage>({ times: _, ...reply }: Reply<P>) => reply;
 
-/** Without what only a search knows: how the passages match the question. */
+/** Without what only a search knows: how the passages match the question, and what none has. */
 const readContent = <P extends Passage>(reply: Reply<P>) => {
-  const { signals, ...others } = content(reply);
-  const unmatched = { similarity: undefined, lead: undefined };
+  const { signals, unknown: _, ...others } = content(reply);
+  const unmatched = { similarity: undefined, lead: undefined, unknown: undefined };
   const evidence = others.evidence.map(({ signals: _, ...block }) => block);
   return { ...others, evidence, signals: signals && { ...signals, ...unmatched } };
 };
