@@ -98,7 +98,9 @@ export interface TrainingPlan {
 
 /** Comes before anything is written. */
 export interface PlanEvent {
+  /** Tells it from other events. */
   readonly type: "plan";
+  /** What the run will do, and about how long it takes. */
   readonly plan: TrainingPlan;
 }
 
