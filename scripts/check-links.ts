@@ -91,7 +91,8 @@ function markdownPage(text: string): Page {
   }
   const noCode = prose.replace(/(`+)[^`].*?\1/g, "");
   const inline = noCode.matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g);
-  const definitions = noCode.matchAll(/^ {0,3}\[[^\]]+\]: *<?([^\s>]+)>?/gm);
+  // [^1]: begins a footnote.
+  const definitions = noCode.matchAll(/^ {0,3}\[(?!\^)[^\]]+\]: *<?([^\s>]+)>?/gm);
   const links = [...inline, ...definitions].map(([, link]) => link!);
   return { links: [...links, ...htmlPage(noCode).links], anchors };
 }
