@@ -236,9 +236,9 @@ function unknownWords(
   passages: readonly PassageInput[],
   match: Match | undefined,
 ): Pick<UntimedReply<PassageInput>, "unknown"> {
-  const missing = match?.known ? missingSpecifics(specificsOf(text), passages) : [];
-  const unknown = unknownOf(missing, match?.known ?? new Set()).map(({ written }) => written);
-  return unknown.length > 0 ? { unknown } : {};
+  if (!match?.known) return {};
+  const unknown = unknownOf(missingSpecifics(specificsOf(text), passages), match.known);
+  return unknown.length > 0 ? { unknown: unknown.map(({ written }) => written) } : {};
 }
 
 /** The windows that are read of the passages of a question. As in the release, a limit cuts. */

@@ -16,7 +16,13 @@ import { type Excerpt, excerptOf, type ShownBlock, shownBlocks } from "../text/s
 import type { Span } from "../text/span.ts";
 import { countWords } from "../text/units.ts";
 import { type PlaceOfPassage, placeOfPassage } from "./source.ts";
-import { missingSignals, missingSpecifics, specificsOf, unmatchedShare } from "./support.ts";
+import {
+  missingSignals,
+  missingSpecifics,
+  type Specific,
+  specificsOf,
+  unmatchedShare,
+} from "./support.ts";
 
 /** A block of a passage: a paragraph, a list with its sentence, a table, code, a definition. */
 export interface Evidence extends PlaceOfPassage {
@@ -90,8 +96,14 @@ export function evidenceOf(
   linkOf: LinkOf | undefined,
 ): Evidence[] {
   const candidates = distinct(passages.flatMap(candidatesOf)).slice(0, COMPARED);
+  const specifics = about ? specificsOf(about.question) : [];
+  const shared = new Set(candidates.map(({ read: { passage } }) => passage));
+  const missing = new Map(
+    Array.from(shared, (passage) => [passage, missingSpecifics(specifics, [passage])]),
+  );
   const scored = candidates.map((candidate): Evidence => {
-    const signals = about && signalsOf(candidate, candidates, about);
+    const own = missing.get(candidate.read.passage)!;
+    const signals = about && signalsOf(candidate, candidates, own, about);
     const score =
       calibration && signals ? blockProbability(calibration, signals) : candidate.attention;
     return toEvidence(candidate, score, signals, linkOf);
@@ -132,6 +144,7 @@ function distinct(candidates: readonly Candidate[]): Candidate[] {
 function signalsOf(
   { read: { passage }, attention, excerpt: { text } }: Candidate,
   all: readonly Candidate[],
+  missing: readonly Specific[],
   { question, emptiness, similarity, lead: similarityLead, known }: QuestionSignals,
 ): BlockSignals {
   const others = all.filter(({ excerpt }) => excerpt.text !== text);
@@ -142,7 +155,7 @@ function signalsOf(
     lead: own - Math.log(next),
     words: Math.log(1 + countWords(text)),
     unmatched: unmatchedShare(question, [{ title: passage.title, text }]),
-    ...missingSignals(missingSpecifics(specificsOf(question), [passage]), known),
+    ...missingSignals(missing, known),
     ...{ emptiness, similarity, similarityLead },
   };
 }

@@ -69,12 +69,8 @@ export async function openFor(
       return changes;
     });
   return Object.assign(index, {
-    upsert: (
-      documents:
-        | AsyncIterable<DocumentInput | PassageInput>
-        | Iterable<DocumentInput | PassageInput>,
-      given?: UpsertOptions,
-    ) => change({ values: documents }, resolveOptions(UPSERT, given)),
+    upsert: (documents: Parameters<OpenIndex["upsert"]>[0], given?: UpsertOptions) =>
+      change({ values: documents }, resolveOptions(UPSERT, given)),
     async remove(ids: Parameters<OpenIndex["remove"]>[0], given?: RemoveOptions) {
       const settings = resolveOptions(REMOVE, given);
       const deleted: string[] = [];
