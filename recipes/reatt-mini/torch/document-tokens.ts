@@ -9,7 +9,8 @@
  *
  * - with `places`, as in tokens.ts: where the answer stands in an evidence
  * - with `points`, the first and last token of an evidence, where no short quotation is the answer
- * - with neither, of kind `none`: the best passage of BM25 does not answer
+ * - with neither, of kind `none`: the best passage of BM25 does not answer, or for a near miss that
+ *   of the question before it, from which it was written
  * - with neither: a name or number of the question is swapped for one of another passage
  */
 
@@ -64,6 +65,8 @@ interface Letters {
 
 interface AskedQuestion extends Question {
   readonly file: string;
+  /** Why a question has no answer: "absent record", "near miss" or "other subject". */
+  readonly none?: string;
 }
 
 interface Line {
@@ -73,6 +76,11 @@ interface Line {
   readonly places: readonly (readonly [number, number][])[];
   readonly points?: readonly [number, number] | undefined;
   readonly similar: readonly number[];
+}
+
+interface Asked {
+  readonly question: AskedQuestion;
+  readonly line?: Line;
 }
 
 function lettersOf(text: string): Letters {
@@ -192,8 +200,11 @@ function trimmed(text: string, { start, end }: Span): Span {
 }
 
 /** The line of a question without an answer in its genre. */
-function noneLine(genre: Genre, question: AskedQuestion): Line | undefined {
-  const [best, ...similar] = similarPassages(genre, question).map((i) => genre.first + i);
+function noneLine(genre: Genre, question: AskedQuestion, near?: Line): Line | undefined {
+  const found = similarPassages(genre, question).map((i) => genre.first + i);
+  const [best, ...similar] = near
+    ? [near.passage, ...found.filter((i) => i !== near.passage)]
+    : found;
   if (best === undefined) return undefined;
   return { ids: questionIds(question.question), passage: best, places: [], similar };
 }
@@ -249,24 +260,28 @@ const rows: number[][] = [];
 const lines: Line[] = [];
 const counts = { answered: 0, pointed: 0, none: 0, swapped: 0, lost: 0 };
 
-function addLines(genre: Genre, question: AskedQuestion): void {
+/** Adds the lines of a question. `before` is the question before it, with its line if it has one. */
+function addLines(genre: Genre, question: AskedQuestion, before?: Asked): Asked {
   if (question.kind === "none") {
-    const line = noneLine(genre, question);
+    const isNear = question.none === "near miss" && before?.question.file === question.file;
+    const line = noneLine(genre, question, isNear ? before.line : undefined);
     if (line) lines.push(line);
     counts.none++;
-    return;
+    return { question };
   }
   const line = answeredLine(genre, question);
   if (!line) {
     counts.lost++;
-    return;
+    return { question };
   }
   lines.push(line);
   counts[line.points ? "pointed" : "answered"]++;
   const swapped = swappedLine(genre, question, line);
-  if (!swapped) return;
-  lines.push(swapped);
-  counts.swapped++;
+  if (swapped) {
+    lines.push(swapped);
+    counts.swapped++;
+  }
+  return { question, line };
 }
 
 for (const folder of folders) {
@@ -278,7 +293,9 @@ for (const folder of folders) {
   for (const name of new Set(questions.map(({ genre }) => genre))) {
     const genre = await readGenre(folder, name, rows.length);
     for (const passage of genre.passages) rows.push(passageIds(tokenizer, passage, PASSAGE_TOKENS));
-    for (const question of questions.filter((one) => one.genre === name)) addLines(genre, question);
+    let before: Asked | undefined;
+    for (const question of questions)
+      if (question.genre === name) before = addLines(genre, question, before);
   }
 }
 const written = (all: readonly unknown[]): string =>
