@@ -124,14 +124,18 @@ export async function readBert(
   const questions = queryEncoder === undefined ? undefined : await readEncoder(queryEncoder);
   if (questions) checkSame(passages, questions);
   const isDpr = (await readKeys(folder, CONFIG_FILE)).model_type === "dpr";
+  if (isDpr && !questions) throw oneEncoder(folder);
   const isColbert = passages.names.has(PROJECTION);
   const form = isDpr ? DPR : isColbert ? COLBERT : await readSentenceForm(folder);
   const { hidden_size: width } = passages.file;
   const projection = isColbert ? await readTensor(folder, PROJECTION) : identity(width);
   const tokenizer = await readTokenizer(folder);
+  const headSize = projection.length / width;
+  if (!Number.isInteger(headSize))
+    throw unusable(`${folder}: ${PROJECTION}`, `rows of ${width} values`, "others");
   const config = configOf(passages.file, form, {
     tokenizer,
-    headSize: projection.length / width,
+    headSize,
     twoEncoders: questions !== undefined,
   });
   return { config, tokenizer, read: (name) => readWeight(name) };
@@ -196,6 +200,9 @@ async function readEncoder(folder: string): Promise<Encoder> {
     const { path, message } = error.issues[0]!;
     throw unusable(`${join(folder, CONFIG_FILE)}: ${path.join(".")}`, "that of a BERT", message);
   }
+  const { hidden_size: width, num_attention_heads: heads } = data;
+  if (width % heads !== 0)
+    throw unusable(join(folder, CONFIG_FILE), `a multiple of ${heads} as hidden_size`, `${width}`);
   await using weights = await openWeights(folder);
   const names = new Set(weights.tensors.keys());
   const words = [...names].find((name) => name.endsWith(WORDS));
@@ -236,9 +243,7 @@ const Modules = z.array(z.object({ path: z.string(), type: z.string() })).min(1)
 async function readSentenceForm(folder: string): Promise<Form> {
   const file = join(folder, "modules.json");
   if (!existsSync(file)) return SENTENCE;
-  const modules = Modules.safeParse(
-    parseJson((await readSmallFile(file, MAX_BYTES)).toString(), file),
-  );
+  const modules = Modules.safeParse(await readJson(file));
   if (!modules.success) throw unusable(file, "a list of modules", modules.error.issues[0]!.message);
   const kinds = modules.data.map(({ type }) => type.split(".").at(-1)!);
   const other = kinds.find((kind) => !["Transformer", "Pooling", "Normalize"].includes(kind));
@@ -251,15 +256,29 @@ async function readSentenceForm(folder: string): Promise<Form> {
   const at = modules.data[kinds.indexOf("Pooling")];
   const pooling = at ? await readPooling(join(folder, at.path)) : "mean";
   const settings = "config_sentence_transformers.json";
-  const { similarity_fn_name: similarity, prompts } = existsSync(join(folder, settings))
-    ? SentenceFile.parse(await readKeys(folder, settings))
-    : SentenceFile.parse({});
+  const keys = existsSync(join(folder, settings)) ? await readKeys(folder, settings) : {};
+  const { data, error } = SentenceFile.safeParse(keys);
+  if (error) {
+    const { path, message } = error.issues[0]!;
+    throw unusable(`${join(folder, settings)}: ${path.join(".")}`, "text that reatt has", message);
+  }
+  const { similarity_fn_name: similarity, prompts } = data;
   return {
     pooling,
     similarity: similarity ?? "cosine",
     prompts: bertPrompts(" ", prompts.query, prompts.document ?? prompts.passage),
     scale: similarity === "dot" ? 1 : SENTENCE.scale,
   };
+}
+
+async function readJson(file: string): Promise<unknown> {
+  const text = (await readSmallFile(file, MAX_BYTES)).toString();
+  try {
+    return parseJson(text, file);
+  } catch (cause) {
+    if (cause instanceof InputError) throw cause;
+    throw unusable(file, "JSON", "something else");
+  }
 }
 
 const SentenceFile = z.object({
@@ -354,3 +373,11 @@ function configOf(
 
 const unusable = (where: string, expected: string, got: string): InputError =>
   new InputError({ where, expected, got, remedy: "give the folder of a BERT encoder" });
+
+const oneEncoder = (where: string): InputError =>
+  new InputError({
+    where,
+    expected: "two encoders of DPR",
+    got: "one",
+    remedy: "give the context encoder as model, and the question encoder as queryEncoder",
+  });

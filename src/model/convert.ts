@@ -97,6 +97,7 @@ export async function convertModel(
   const config = bert?.config ?? (await readConfig(folder));
   await using stored = bert ? floatsOf(bert) : await openStored(folder, config);
   if (precision === "int8" && (await wasTrained(folder))) await warnOfRounding(stored, config);
+  if (bert) process.emitWarning(UNREAD, "ReAttWarning");
   await beginFolder(out);
   const tensors = await tensorsOf(stored, config, precision, others.signal);
   const dtype = precision === "fp16" ? "F16" : "F32";
@@ -110,6 +111,10 @@ export async function convertModel(
 }
 
 type Floats = Pick<StoredWeights, "read" | "isInt8" | "integers">;
+
+const UNREAD =
+  "the encoder becomes a model that searches; its reader is random, so it cannot answer before " +
+  "reatt train trains it";
 
 /** The weights of a BERT, none of which are integers. */
 const floatsOf = ({ read }: BertSource): Floats & AsyncDisposable => ({

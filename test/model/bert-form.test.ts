@@ -15,6 +15,8 @@ import {
   openRetrieverSession,
   querySide,
 } from "../../src/encoder/retriever-session.ts";
+import { InputError } from "../../src/io/errors.ts";
+import { readBert } from "../../src/model/bert-form.ts";
 import { readConfig } from "../../src/model/config-file.ts";
 import { type ConvertOptions, convertModel } from "../../src/model/convert.ts";
 import { loadWeights } from "../../src/model/load-weights.ts";
@@ -175,6 +177,39 @@ test("any text has ids of the vocabulary", async () => {
   );
 });
 
+test("any value of a key, in any file, is taken or is an InputError", async () => {
+  const folder = folderOf("fuzz", "encoder", sentenceFiles("mean_tokens", {}));
+  const files = [
+    "config.json",
+    "tokenizer.json",
+    "modules.json",
+    "1_Pooling/config.json",
+    "config_sentence_transformers.json",
+  ];
+  const whole = new Map(
+    files.map((file) => [file, JSON.parse(readFileSync(at("fuzz", file), "utf8"))]),
+  );
+  const changed = fc.constantFrom(...files).chain((file) =>
+    fc.record({
+      file: fc.constant(file),
+      key: fc.constantFrom(...Object.keys(whole.get(file)), "prompts", "similarity_fn_name"),
+      value: fc.oneof(fc.jsonValue(), fc.constantFrom(0, -1, 1.5, 1e9, "", null)),
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(changed, async ({ file, key, value }) => {
+      writeFileSync(at("fuzz", file), JSON.stringify({ ...whole.get(file), [key]: value }));
+      try {
+        await readBert(folder, undefined);
+      } catch (error) {
+        assert.instance(error, InputError);
+      } finally {
+        writeFileSync(at("fuzz", file), JSON.stringify(whole.get(file)));
+      }
+    }),
+  );
+});
+
 test("what a model cannot have is refused in one line", async () => {
   const refuses = async (name: string, files: Record<string, object>, message: RegExp) => {
     const folder = folderOf(name, "encoder", files);
@@ -189,7 +224,13 @@ test("what a model cannot have is refused in one line", async () => {
   await refuses("relative", { "config.json": relative }, /config\.json: position_embedding_type/);
   await refuses("layers", { "config.json": { ...config, num_hidden_layers: 1 } }, /1 layers/);
   await refuses("bpe", { "tokenizer.json": { model: { type: "BPE" } } }, /WordPiece model as of/);
+  const form = sentenceFiles("mean_tokens", { similarity_fn_name: "euclidean" });
+  await refuses("form", form, /config_sentence_transformers\.json: similarity_fn_name/);
+  await refuses("list", { "modules.json": {} }, /modules\.json: expected a list of modules/);
+  await refuses("heads", { "config.json": { ...config, num_attention_heads: 5 } }, /multiple of 5/);
   await refuses("rows", { "config.json": { ...config, vocab_size: 9 } }, /expected/);
+  const alone = { out: at("alone"), precision: "fp32" } as const;
+  await refused(convertModel(folderOf("dpr-alone", "dpr-context"), alone), /as queryEncoder/);
   const wide = folderOf("wide", "dpr-question");
   writeFileSync(join(wide, "config.json"), JSON.stringify({ ...config, hidden_size: 64 }));
   const two = { out: at("two"), precision: "fp32", queryEncoder: wide } as const;

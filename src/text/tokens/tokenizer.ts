@@ -17,6 +17,7 @@ import { readSmallFile } from "../../io/small-file.ts";
 import { uncasedForm, visible } from "../normal-form.ts";
 import { parsePieces } from "./sentencepiece-model.ts";
 import { beginningOf, PART_LENGTH, shortenUnknownRuns, textParts } from "./text-parts.ts";
+import { checkTextAndLimit, idList } from "./tokenizer-arguments.ts";
 import type { Tokenizer, TokenizerOptions } from "./tokenizer-interface.ts";
 import { TOKENIZER_JSON } from "./tokenizer-json.ts";
 import { loadWordPiece, onlyJson } from "./wordpiece.ts";
@@ -67,11 +68,9 @@ async function loadSentencePiece(
   const sentinelId = (number: string) => vocabularySize - 1 - Number(number);
 
   function decode(ids: Iterable<number>): string {
-    if (!isIterable(ids)) throw wrongType("ids", "a list of ids", ids);
     const parts: string[] = [];
     let pending: number[] = []; // pieces since the last sentinel
-    for (const id of ids) {
-      if (!Number.isInteger(id)) throw wrongType("ids", "whole numbers", id);
+    for (const id of idList(ids)) {
       if (id < pieces.length) pending.push(id);
       else if (id < vocabularySize) {
         parts.push(processor.decodeIds(pending), `<extra_id_${vocabularySize - 1 - id}>`);
@@ -104,8 +103,7 @@ async function loadSentencePiece(
     );
 
   function encode(text: string, limit = Infinity): number[] {
-    if (typeof text !== "string") throw wrongType("text", "text", text);
-    if (typeof limit !== "number") throw wrongType("limit", "a number", limit);
+    checkTextAndLimit(text, limit);
     const beginning = beginningOf(text, limit * MAX_PIECE_LENGTH);
     if (beginning.length < Math.min(text.length, PART_LENGTH)) {
       const ids = encodeWhole(beginning);
@@ -131,13 +129,6 @@ async function loadSentencePiece(
     decode,
   };
 }
-
-const isIterable = (given: unknown): boolean =>
-  typeof (given as Partial<Iterable<unknown>> | null)?.[Symbol.iterator] === "function" &&
-  typeof given === "object";
-
-const wrongType = (where: string, expected: string, given: unknown): InputError =>
-  new InputError({ where, expected, got: excerpt(given), remedy: `give ${expected}` });
 
 /** Tells which characters add no token beside an unknown character. Remembers the answers. */
 function unknownCharacters(processor: Processor): (character: string) => boolean {

@@ -15,10 +15,10 @@
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
-import { excerpt } from "../../io/excerpt.ts";
 import { parseJson } from "../../io/json/parse-json.ts";
 import { readSmallFile } from "../../io/small-file.ts";
 import { normalizeText } from "../normalize.ts";
+import { checkTextAndLimit, idList } from "./tokenizer-arguments.ts";
 import type { Tokenizer, TokenizerOptions } from "./tokenizer-interface.ts";
 
 const MAX_BYTES = 20_000_000; // that of multilingual BERT, of 120,000 pieces, has 3 MB
@@ -41,7 +41,7 @@ const WordPieceFile = z.object({
     type: z.literal("WordPiece"),
     unk_token: z.string(),
     continuing_subword_prefix: z.literal("##"),
-    max_input_chars_per_word: z.int().min(1),
+    max_input_chars_per_word: z.int().min(1).max(1_000),
     vocab: z.record(z.string(), z.int().min(0)),
   }),
 });
@@ -68,7 +68,7 @@ export async function loadWordPiece(
   ];
   for (const { content, id } of settings.added_tokens) pieces.set(content, id);
   const tokens = new Map([...pieces].map(([token, id]) => [id, token]));
-  const vocabularySize = Math.max(...tokens.keys()) + 1;
+  const vocabularySize = 1 + [...tokens.keys()].reduce((most, id) => Math.max(most, id));
   if (vocabularySize > rows)
     throw unusable(file, `at most ${rows} pieces, as config.json has it`, `${vocabularySize}`);
   const markers = Object.values(prompts ?? {}).flatMap((text) => text?.match(/\[\w+\]/g) ?? []);
@@ -110,8 +110,7 @@ export async function loadWordPiece(
   }
 
   function encode(text: string, limit = Infinity): number[] {
-    if (typeof text !== "string") throw wrongType("text", "text", text);
-    if (typeof limit !== "number") throw wrongType("limit", "a number", limit);
+    checkTextAndLimit(text, limit);
     const ids: number[] = [];
     for (const id of idsOf(text)) {
       if (ids.length >= limit) break;
@@ -122,7 +121,7 @@ export async function loadWordPiece(
 
   function decode(ids: Iterable<number>): string {
     const skipped = new Set([padId, eosId, control.get("[CLS]")]);
-    const words = Array.from(ids, (id) => (skipped.has(id) ? "" : (tokens.get(id) ?? "")));
+    const words = idList(ids).map((id) => (skipped.has(id) ? "" : (tokens.get(id) ?? "")));
     return words
       .filter((word) => word !== "")
       .map((word, i) => (i > 0 && !word.startsWith("##") ? ` ${word}` : word.replace(/^##/, "")))
@@ -205,9 +204,6 @@ function normalized(text: string, normalizer: WordPieceFile["normalizer"]): stri
   // letter by letter: `toLowerCase` of a word treats a final sigma apart
   return lowercase ? bare.replace(/\P{ASCII}|[A-Z]+/gu, (letters) => letters.toLowerCase()) : bare;
 }
-
-const wrongType = (where: string, expected: string, given: unknown): InputError =>
-  new InputError({ where, expected, got: excerpt(given), remedy: `give ${expected}` });
 
 const unusable = (where: string, expected: string, got: string): InputError =>
   new InputError({ where, expected, got, remedy: "use the tokenizer.json of a BERT model" });

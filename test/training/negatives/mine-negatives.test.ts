@@ -35,6 +35,12 @@ const data = writeLines(at("train.jsonl"), QUESTIONS);
 const corpus = writeLines(at("corpus.jsonl"), PASSAGES);
 const FILES = { model: MODEL, corpus, data };
 
+interface Asked {
+  readonly question: string;
+  readonly answers: readonly string[];
+  readonly passage_id?: string;
+}
+
 interface Mined {
   readonly id: string;
   readonly positive_ctxs: readonly { passage_id: string; score: number }[];
@@ -50,7 +56,7 @@ const mined = (file: string): Mined[] =>
 async function naively(model: ReAtt, i: number, wanted: number, margin: number) {
   const directory = at("index");
   await using index = await model.index(PASSAGES, { directory, bits: 32, replace: true });
-  const { question, answers, passage_id = "9" } = QUESTIONS[i] as (typeof QUESTIONS)[0];
+  const { question, answers, passage_id = "9" } = QUESTIONS[i] as Asked;
   const [vectors] = await model.encodeQuestions([question]);
   const ranked = [];
   for (const { id, text } of PASSAGES) {
