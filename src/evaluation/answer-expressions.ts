@@ -1,7 +1,7 @@
 /**
  * Accepted answers that are regular expressions, as those of CuratedTREC (Baudiš and Šedivý 2015):
- * an answer between two slashes, `/19(04|05)/`. As in DPR, case does not matter, and `^` and `$` stand
- * at lines. Text and expression are compared in NFC, where a letter with its accent is one
+ * an answer between two slashes, `/19(04|05)/`. As in DPR, case does not matter, and `^` and `$`
+ * stand at lines. Text and expression are compared in NFC, where a letter with its accent is one
  * character; DPR has NFD.
  *
  * Source: `regex_match` of https://github.com/facebookresearch/DPR, qa_validation.py.
