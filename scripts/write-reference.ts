@@ -35,6 +35,7 @@ import {
 } from "../src/options/search-request.ts";
 import { ROUTES } from "../src/server/http/routes.ts";
 import { SERVER_OPTIONS } from "../src/server/options.ts";
+import { NEGATIVES_OPTIONS } from "../src/training/negatives/mine-negatives.ts";
 import { ADAPT_OPTIONS } from "../src/training/options/adapt-options.ts";
 import { TRAIN_OPTIONS } from "../src/training/options/train-options.ts";
 import { PHRASE_TRAINING_OPTIONS } from "../src/training/phrases/train-phrases.ts";
@@ -59,6 +60,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   "options of adapt": () =>
     optionTable(without(ADAPT_OPTIONS, { ...DOCUMENT_OPTIONS, ...TRAIN_OPTIONS })),
   "options of train phrases": () => optionTable(without(PHRASE_TRAINING_OPTIONS, TRAIN_OPTIONS)),
+  "options of train negatives": () => optionTable(without(NEGATIVES_OPTIONS, TRAIN_OPTIONS)),
   "options of train pruning": () => optionTable(without(PRUNING_TRAINING_OPTIONS, TRAIN_OPTIONS)),
 };
 

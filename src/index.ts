@@ -115,4 +115,4 @@ export type {
 } from "./text/passage.ts";
 export { type Question, readPassages, readQuestions } from "./text/read-passages.ts";
 export type { Span } from "./text/span.ts";
-export type { Tokenizer } from "./text/tokens/tokenizer.ts";
+export type { Prompts, Tokenizer } from "./text/tokens/tokenizer-interface.ts";

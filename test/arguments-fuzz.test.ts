@@ -40,6 +40,7 @@ import {
   verifyIndex,
 } from "../src/index.ts";
 import { adapt } from "../src/training/adapt.ts";
+import { mineNegatives } from "../src/training/negatives/mine-negatives.ts";
 import { trainPhrases } from "../src/training/phrases/train-phrases.ts";
 import { trainPruning } from "../src/training/pruning/train-pruning.ts";
 import { train } from "../src/training/train.ts";
@@ -285,6 +286,7 @@ const CALLS: Readonly<Record<string, readonly [Call, ...fc.Arbitrary<unknown>[]]
   adapt: [adapt, trainOptions],
   trainPhrases: [trainPhrases, trainOptions],
   trainPruning: [trainPruning, trainOptions],
+  mineNegatives: [mineNegatives, trainOptions],
   "index.search": [
     (...all) => index.search(all[0], all[1]),
     mostly(fc.constant(vectors)),

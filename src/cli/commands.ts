@@ -111,6 +111,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/training/train-pruning.ts")).trainPruningCommand,
   },
   {
+    name: "train negatives",
+    summary: "Write hard negatives of questions to a file, which train and adapt read.",
+    load: async () =>
+      (await import("./commands/training/train-negatives.ts")).trainNegativesCommand,
+  },
+  {
     name: "adapt",
     summary: "Adapt a model to a corpus. Stopped, it saves; --resume continues.",
     group: TRAINING,

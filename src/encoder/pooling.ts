@@ -19,8 +19,13 @@ export function pool<T>(ops: Ops<T>, pooling: Pooling, rows: T, mask: T): T {
 /** The weight of each token, with a sum of 1 for each text: [batch, length] -> [batch, length]. */
 function weightsOf<T>(ops: Ops<T>, pooling: Pooling, mask: T): T {
   if (pooling === "mean") return ops.divide(mask, ops.sum(mask, [1], { keep: true }));
-  // The last token is the one before padding on the right, or before the end.
   const end = ops.multiply(ops.slice(mask, 1, 0, 1), ops.scalar(0));
+  if (pooling === "cls") {
+    // The first token is the one after padding on the left, or after the beginning.
+    const before = ops.concat([end, ops.slice(mask, 1, 0, -1)], 1);
+    return ops.subtract(mask, ops.multiply(mask, before));
+  }
+  // The last token is the one before padding on the right, or before the end.
   const next = ops.concat([ops.slice(mask, 1, 1), end], 1);
   return ops.subtract(mask, ops.multiply(mask, next));
 }

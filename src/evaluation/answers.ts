@@ -10,6 +10,7 @@ import { z } from "zod";
 import { checkData } from "../options/data.ts";
 import { findSequence } from "../text/find-sequence.ts";
 import { normalizeText } from "../text/normalize.ts";
+import { expressionOf, isExpression, matchesExpression } from "./answer-expressions.ts";
 
 /**
  * Normalises an answer as SQuAD does: lower case, no ASCII punctuation, no articles, single spaces.
@@ -25,7 +26,9 @@ export function normalizeAnswer(answer: string): string {
 
 /**
  * Exact match (EM): whether the normalised answer equals a normalised accepted answer. Normalised
- * answers have lower case, no ASCII punctuation, no articles and single spaces, as in SQuAD.
+ * answers have lower case, no ASCII punctuation, no articles and single spaces, as in SQuAD. An
+ * accepted answer between two slashes is a regular expression, which matches from the start of the
+ * answer on, as in DrQA.
  *
  * @throws {InputError} unless both are texts.
  *
@@ -39,7 +42,12 @@ export function normalizeAnswer(answer: string): string {
 export function exactMatch(answer: string, accepted: readonly string[]): boolean {
   checkAnswers(answer, accepted);
   const normalized = normalizeAnswer(answer);
-  return accepted.some((other) => normalizeAnswer(other) === normalized);
+  return accepted.some((other) => {
+    const expression = expressionOf(other);
+    return expression
+      ? matchesExpression(expression, answer, true)
+      : normalizeAnswer(other) === normalized;
+  });
 }
 
 /**
@@ -49,6 +57,7 @@ export function exactMatch(answer: string, accepted: readonly string[]): boolean
  *     F1 = 2 |A ∩ B| / (|A| + |B|)
  *
  * which is the harmonic mean of precision and recall of the words. F1 of two empty answers is 1.
+ * With an expression it is the exact match.
  *
  * @throws {InputError} unless both are texts.
  *
@@ -62,10 +71,11 @@ export function exactMatch(answer: string, accepted: readonly string[]): boolean
 export function f1(answer: string, accepted: readonly string[]): number {
   checkAnswers(answer, accepted);
   const words = normalizeAnswer(answer).split(" ");
-  return accepted.reduce(
-    (best, other) => Math.max(best, wordF1(words, normalizeAnswer(other).split(" "))),
-    0,
-  );
+  const scoreOf = (other: string): number =>
+    isExpression(other)
+      ? Number(exactMatch(answer, [other]))
+      : wordF1(words, normalizeAnswer(other).split(" "));
+  return accepted.reduce((best, other) => Math.max(best, scoreOf(other)), 0);
 }
 
 /** The accepted answers of a question. */
@@ -93,15 +103,31 @@ function wordF1(a: readonly string[], b: readonly string[]): number {
 }
 
 /**
- * Whether the tokens of an accepted answer occur in sequence in the text, regardless of case (DPR's
- * match).
+ * Whether the tokens of an accepted answer occur in sequence in the text, regardless of case, or an
+ * expression matches in it (DPR's match).
  */
 export function containsAnswer(text: string, accepted: readonly string[]): boolean {
-  const tokens = answerTokens(text);
-  return accepted.some((answer) => containsTokens(tokens, answerTokens(answer)));
+  const searched = searchedText(text);
+  return accepted.some((answer) => answerTest(answer)(searched));
 }
 
-/** The tokens that `containsAnswer` compares: for many answers, those of the text are made once. */
+/** A text in which answers are looked for: for many answers, its tokens are made once. */
+export interface SearchedText {
+  readonly text: string;
+  readonly tokens: readonly string[];
+}
+
+export const searchedText = (text: string): SearchedText => ({ text, tokens: answerTokens(text) });
+
+/** `containsAnswer` for one answer and many texts. */
+export function answerTest(answer: string): (searched: SearchedText) => boolean {
+  const expression = expressionOf(answer);
+  if (expression) return ({ text }) => matchesExpression(expression, text);
+  const wanted = answerTokens(answer);
+  return ({ tokens }) => containsTokens(tokens, wanted);
+}
+
+/** The tokens that `containsAnswer` compares. */
 export const answerTokens = (text: string): string[] =>
   normalizeText(text, "NFD")
     .toLowerCase()

@@ -202,7 +202,8 @@ function unusable(
   });
 }
 
-async function readObject(file: string): Promise<Record<string, unknown>> {
+/** @throws {InputError} if the file is no JSON object */
+export async function readObject(file: string): Promise<Record<string, unknown>> {
   try {
     const text = (await readSmallFile(file, MAX_BYTES)).toString();
     return z.record(z.string(), z.unknown()).parse(parseJson(text, file));

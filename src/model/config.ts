@@ -27,13 +27,16 @@ import {
   TokenPruningFile,
 } from "./token-pruning.ts";
 
-/** How the tokens of a text become one vector: that of the last token, `</s>`, or their mean. */
-export type Pooling = "eos" | "mean";
+/**
+ * How the tokens of a text become one vector: that of the last token, `</s>`, of the first, as
+ * BERT's `[CLS]`, or their mean.
+ */
+export type Pooling = "eos" | "cls" | "mean";
 
 /** What two vectors are compared by. */
 export type Similarity = "dot" | "cosine";
 
-export const POOLINGS: readonly ["eos", "mean"] = ["eos", "mean"];
+export const POOLINGS: readonly ["eos", "cls", "mean"] = ["eos", "cls", "mean"];
 export const SIMILARITIES: readonly ["dot", "cosine"] = ["dot", "cosine"];
 
 /** Above every T5: the largest vocabulary has 250,112 rows. */
@@ -98,6 +101,19 @@ export const ModelSchema = z.strictObject({
   padId: id,
   eosId: id,
   decoderStartId: id,
+  /**
+   * What stands before a question, before the title and before the text of a passage; `untitled`
+   * before a text without a title, if that differs. Absent: as in ReAtt, `question: `, `title: `
+   * and ` context: `. The tokens of a BERT begin with `[CLS]`.
+   */
+  prompts: z
+    .strictObject({
+      question: z.string(),
+      title: z.string(),
+      text: z.string(),
+      untitled: z.string().optional(),
+    })
+    .optional(),
   /** Encode a text alone, for retrieval and for reading: layers 1 to B of the paper. */
   shared: stacks,
   /** Encode a text alone, for retrieval only. None in the paper. */
@@ -133,6 +149,8 @@ export const ModelSchema = z.strictObject({
    * of the shared layers, that makes query vectors. The keys of passages stay unchanged.
    */
   queryEncoder: z.boolean().optional(),
+  /** Whether the query encoder has word vectors of its own, as the two encoders of DPR. */
+  queryEmbedding: z.boolean().optional(),
   /**
    * Whether the model has phrase queries: projections of a question that search phrases. See
    * encoder/phrase-queries.ts. An extension of this package.
@@ -296,6 +314,11 @@ function attentionAgrees(config: ModelConfig): Check[] {
     return [[key("stack"), false, "the position of a joint stack that has layers"]];
   const size = vectorSize(config);
   const checks: Check[] = [
+    [
+      "queryEmbedding",
+      !config.queryEmbedding || !!config.queryEncoder,
+      "false without queryEncoder",
+    ],
     [key("tokenWeights"), !tokenWeights || pooling === undefined, "false with pooling"],
     [
       "pruning",

@@ -6,15 +6,17 @@ import type { TensorToWrite } from "../checkpoints/write-safetensors.ts";
 import { writeWeights } from "../checkpoints/write-weights.ts";
 import type { DownloadProgress } from "../hub/download.ts";
 import { locateModel } from "../hub/locate-model.ts";
+import { InputError } from "../io/errors.ts";
 import { beginFolder, endFolder } from "../io/unfinished-folder.ts";
 import { checkPath } from "../options/arguments.ts";
 import { callback, choice, type Given, integer, option, path, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import { balanceColumns } from "./balance-columns.ts";
+import { type BertSource, isBert, readBert } from "./bert-form.ts";
 import type { ModelConfig } from "./config.ts";
 import { readConfig, writeConfig } from "./config-file.ts";
 import { openStored, type StoredWeights } from "./load-weights.ts";
-import { completeTokenizer, copyModelFiles } from "./model-folder.ts";
+import { completeTokenizer, copyModelFiles, writeTokenizer } from "./model-folder.ts";
 import { EMBEDDING, parameterNames, parameterShapes } from "./parameter-names.ts";
 import { namesToStore } from "./weight-names.ts";
 
@@ -27,6 +29,12 @@ export const CONVERT_OPTIONS = {
    * weights also computes their products with integers, on the cpu.
    */
   precision: option(choice("fp32", "fp16", "int8"), { help: "precision of the weights" }),
+  /** Of a BERT: the folder of the encoder of questions, such as DPR's question encoder. */
+  queryEncoder: option(path().optional(), {
+    help: "of a BERT: folder of another encoder for questions, as DPR has it",
+    placeholder: "DIR",
+    defaultText: "that of passages",
+  }),
 };
 
 const CONVERT = {
@@ -50,6 +58,9 @@ export type Precision = ConvertOptions["precision"];
  * `config.json` last, so that an incomplete copy cannot be loaded. A model of transformers 5, which
  * has a `tokenizer.json` alone, gets the `spiece.model` that `ReAtt.load` reads. Memory does not
  * grow with the model: one tensor is converted after the other.
+ *
+ * Of the folder of a BERT encoder (BERT, sentence-transformers, DPR, ColBERT) it makes a model with
+ * the same vectors. Its reader is random: it searches, and answers only once it is trained.
  *
  * `fp16` and `int8` round: indexes of the original model must be built again with the converted
  * one, because its keys differ. With `int8`, matrices that the model has in int8 already stay as
@@ -79,28 +90,54 @@ export async function convertModel(
   options: ConvertOptions,
 ): Promise<number> {
   if (model !== undefined) checkPath(model, "model");
-  const { out, precision, shardBytes, onProgress, signal } = resolveOptions(CONVERT, options);
-  const folder = await locateModel(model, { onProgress, signal });
-  const config = await readConfig(folder);
-  await using stored = await openStored(folder, config);
+  const { out, precision, queryEncoder, shardBytes, ...others } = resolveOptions(CONVERT, options);
+  const folder = await locateModel(model, others);
+  const bert = (await isBert(folder)) ? await readBert(folder, queryEncoder) : undefined;
+  if (queryEncoder !== undefined && !bert) throw noBert(folder);
+  const config = bert?.config ?? (await readConfig(folder));
+  await using stored = bert ? floatsOf(bert) : await openStored(folder, config);
   if (precision === "int8" && (await wasTrained(folder))) await warnOfRounding(stored, config);
+  if (bert) process.emitWarning(UNREAD, "ReAttWarning");
   await beginFolder(out);
-  const tensors = await tensorsOf(stored, config, precision, signal);
+  const tensors = await tensorsOf(stored, config, precision, others.signal);
   const dtype = precision === "fp16" ? "F16" : "F32";
   const bytes = await writeWeights(out, tensors, { dtype, shardBytes });
   await copyModelFiles(folder, out, { weights: false });
-  await completeTokenizer(out);
+  if (bert) await writeTokenizer(out, bert);
+  else await completeTokenizer(out);
   await writeConfig(out, config, folder);
   await endFolder(out);
   return bytes;
 }
+
+type Floats = Pick<StoredWeights, "read" | "isInt8" | "integers">;
+
+const UNREAD =
+  "the encoder becomes a model that searches; its reader is random, so it cannot answer before " +
+  "reatt train trains it";
+
+/** The weights of a BERT, none of which are integers. */
+const floatsOf = ({ read }: BertSource): Floats & AsyncDisposable => ({
+  read,
+  isInt8: async () => false,
+  integers: async () => undefined,
+  [Symbol.asyncDispose]: async () => {},
+});
+
+const noBert = (where: string): InputError =>
+  new InputError({
+    where,
+    expected: "a BERT encoder, since queryEncoder is given",
+    got: "another model",
+    remedy: "leave queryEncoder out",
+  });
 
 /** Whether reatt trained the model: its card says so. */
 const wasTrained = async (folder: string): Promise<boolean> =>
   /^library_name: reatt$/mu.test(await readFile(join(folder, "README.md"), "utf8").catch(() => ""));
 
 /** A weight that began on a step and moved by less than half a step goes back to it. */
-async function warnOfRounding(stored: StoredWeights, config: ModelConfig): Promise<void> {
+async function warnOfRounding(stored: Floats, config: ModelConfig): Promise<void> {
   for (const name of parameterShapes(config).keys()) if (await stored.isInt8(name)) return;
   process.emitWarning(
     "rounding to the nearest step takes back most of a short training that began with an int8 " +
@@ -115,7 +152,7 @@ async function warnOfRounding(stored: StoredWeights, config: ModelConfig): Promi
  * was balanced when they were rounded.
  */
 async function tensorsOf(
-  stored: StoredWeights,
+  stored: Floats,
   config: ModelConfig,
   precision: Precision,
   signal: AbortSignal | undefined,

@@ -90,7 +90,8 @@ function relevantValues(config: ModelConfig): unknown[] {
   const { from, pooling, similarity } = config.retrievalAttention;
   const numbers = [vocabularySize, modelSize, eosId, relativeBuckets, relativeMaxDistance];
   const heads = [from, ...retrievalRows(config), pooling ?? "tokens", similarity ?? "dot"];
-  return [...numbers, layers, heads];
+  const { title, text, untitled } = config.prompts ?? {};
+  return [...numbers, layers, heads, ...(config.prompts ? [[title, text, untitled]] : [])];
 }
 
 const sorted = (stack: object): unknown[] =>

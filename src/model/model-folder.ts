@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { isWeightFile } from "../checkpoints/open.ts";
 import { replaceByCopy, replaceFile } from "../io/replace-file.ts";
 import { sentencePieceModel, TOKENIZER_JSON } from "../text/tokens/tokenizer-json.ts";
+import type { BertSource } from "./bert-form.ts";
 
 /** The tokenizer, other configuration, and texts about the model: no logs of a training run. */
 const DESCRIPTION =
@@ -31,6 +32,12 @@ export async function completeTokenizer(folder: string): Promise<void> {
   const bytes = await sentencePieceModel(join(folder, TOKENIZER_JSON));
   await replaceFile(join(folder, "spiece.model"), (file) => file.writeFile(bytes));
 }
+
+/** Writes the `tokenizer.json` of a BERT. */
+export const writeTokenizer = (folder: string, { tokenizer }: Pick<BertSource, "tokenizer">) =>
+  replaceFile(join(folder, TOKENIZER_JSON), (file) =>
+    file.writeFile(`${JSON.stringify(tokenizer)}\n`),
+  );
 
 /** Links to files are included, because a downloaded model consists of links. */
 const fileNames = async (folder: string): Promise<string[]> =>

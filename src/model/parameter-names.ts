@@ -127,7 +127,8 @@ export const isOfPhraseQueries = (name: string): boolean => name.startsWith(`${P
 /** The weights that those of a query encoder begin as copies of, by their names. */
 export function queryEncoderSources(config: ModelConfig): Map<string, string> {
   const { querySide, ...text } = parameterNames(config);
-  const parts = ({ shared, retrieval, heads }: TextParameters<string>) => [
+  const parts = ({ embedding, shared, retrieval, heads }: TextParameters<string>) => [
+    { embedding },
     shared,
     retrieval,
     heads,
@@ -187,7 +188,8 @@ function ownHeads<T>(config: ModelConfig, leaf: Leaf<T>): HeadParameters<T> {
 
 /**
  * The query encoder: its own copy of the retrieval layers, or without any of the shared layers, and
- * of norm and query projection of the heads. It shares all else.
+ * of norm and query projection of the heads; with `queryEmbedding` also of the word vectors. It
+ * shares all else.
  */
 function queryEncoder<T>(
   config: ModelConfig,
@@ -204,8 +206,12 @@ function queryEncoder<T>(
   const size = heads * headSize;
   const own = (name: string, shape: readonly number[], start: Start): T =>
     leaf(`${QUERY_ENCODER}.${name}`, shape, start);
+  const { vocabularySize, modelSize } = config;
   return {
     ...text,
+    ...(config.queryEmbedding && {
+      embedding: own("embedding.weight", [vocabularySize, modelSize], 1),
+    }),
     ...(hasOwn ? { retrieval: copy } : { shared: copy }),
     heads: {
       ...text.heads,

@@ -45,6 +45,8 @@ const BertStack = z.strictObject({
   ...SIZES,
   /** The most tokens of a text. Of the stack that begins with word vectors, and only of that. */
   positions: widthOf.optional(),
+  /** `gelu` of BERT, by the error function, or its tanh approximation, the default. */
+  activation: z.enum(["gelu", "gelu_new"]).optional(),
 });
 
 export const StackSchema = z.discriminatedUnion("kind", [T5Stack, BertStack]);

@@ -1,7 +1,7 @@
 /** Writes a model folder, beside the one that its weights were made from. */
 
 import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { dequantise, type Int8Matrix, roundAtRandom } from "../checkpoints/int8.ts";
 import { hasWeights, isWeightFile } from "../checkpoints/open.ts";
 import { bytesOf } from "../checkpoints/values.ts";
@@ -10,6 +10,7 @@ import { createOutputDirectory } from "../io/create-directory.ts";
 import { inputErrorFrom } from "../io/errors.ts";
 import { replaceByCopy } from "../io/replace-file.ts";
 import { createRandom } from "../math/random.ts";
+import { tokenizerFile } from "../text/tokens/tokenizer.ts";
 import type { ModelConfig } from "./config.ts";
 import { readConfig, writeConfig } from "./config-file.ts";
 import { fingerprint } from "./fingerprint.ts";
@@ -18,7 +19,7 @@ import { parameterShapes } from "./parameter-names.ts";
 import { namesToStore } from "./weight-names.ts";
 
 /**
- * Writes `model.safetensors`, `spiece.model` and `config.json`, each in one step, in this order.
+ * Writes `model.safetensors`, the tokenizer and `config.json`, each in one step, in this order.
  * Weights that the original model has in int8 stay in int8: those that still have the same values
  * as they are, so that the keys of these weights fit an index of the original model; the others
  * rounded at random (`roundAtRandom`). All others are written as float32.
@@ -54,7 +55,8 @@ export async function writeModel(
     );
   }
   await writeSafetensors(join(folder, "model.safetensors"), tensors, { dtype: "F32" });
-  await copyPart(join(original, "spiece.model"), join(folder, "spiece.model"));
+  const tokenizer = tokenizerFile(original);
+  await copyPart(tokenizer, join(folder, basename(tokenizer)));
   const keeps = config.pruning && stored && (await hasSameKeys(config, values, stored));
   await writeConfig(folder, { ...config, pruning: keeps ? config.pruning : undefined }, original);
 }
@@ -81,13 +83,12 @@ export async function copyModel(original: string, folder: string): Promise<void>
   const names = await readdir(original).catch((error: unknown) => {
     throw changedMeanwhile(error, original, "the model that training began with");
   });
-  const files = names.filter((name) => isWeightFile(name) || MODEL_FILES.includes(name));
+  const others = ["config.json", basename(tokenizerFile(original))];
+  const files = names.filter((name) => isWeightFile(name) || others.includes(name));
   for (const name of await readdir(folder))
     if (isWeightFile(name) && !files.includes(name)) await rm(join(folder, name));
   for (const name of files) await copyPart(join(original, name), join(folder, name));
 }
-
-const MODEL_FILES: readonly string[] = ["config.json", "spiece.model"];
 
 /** Whether the keys of passages are those of the original, whose tokenizer was copied. */
 async function hasSameKeys(

@@ -220,8 +220,8 @@ function keysOf(
       states: { fingerprint: statesFingerprint, size: sharedWidth(config) },
     }),
     prompts: {
-      question: questionPrompt("{question}"),
-      passage: passagePrompt({ title: "{title}", text: "{text}" }),
+      question: questionPrompt("{question}", tokenizer.prompts),
+      passage: passagePrompt({ title: "{title}", text: "{text}" }, tokenizer.prompts),
     },
   };
   const { dimension } = header;

@@ -1,6 +1,6 @@
 /** Loads a model: finds its folder, reads configuration and tokenizer, opens the retriever. */
 
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { PlaceCache } from "../decoder/place-cache.ts";
 import { openReaderSession, type ReaderSession } from "../decoder/reader-session.ts";
 import { openRetriever } from "../encoder/open-retriever.ts";
@@ -14,7 +14,7 @@ import { statesFingerprint } from "../model/fingerprint.ts";
 import { findWeights, openStored } from "../model/load-weights.ts";
 import type { Resolved } from "../options/option.ts";
 import type { CompileOptions } from "../tensor/session.ts";
-import { loadTokenizer } from "../text/tokens/tokenizer.ts";
+import { loadTokenizer, tokenizerFile } from "../text/tokens/tokenizer.ts";
 import type { LoadedModel } from "./loaded-model.ts";
 import type { LOAD } from "./options.ts";
 
@@ -25,12 +25,12 @@ export async function loadModel(
 ): Promise<LoadedModel> {
   const folder = await locateModel(model, { onProgress, signal });
   const config = await readConfig(folder);
-  const tokenizerFile = join(folder, "spiece.model");
-  const tokenizer = await loadTokenizer(tokenizerFile, config.vocabularySize);
+  const tokenizerPath = tokenizerFile(folder);
+  const tokenizer = await loadTokenizer(tokenizerPath, config);
   await using stored = await openStored(folder, config);
   const weights = await findWeights(stored, config);
   const options: CompileOptions = { provider, threads, weights };
-  const retriever = await openRetriever(config, stored, await readOpened(tokenizerFile), options);
+  const retriever = await openRetriever(config, stored, await readOpened(tokenizerPath), options);
   const { fingerprint } = retriever;
   const { pooling } = config.retrievalAttention;
   const reader = openedOnce(async () => {

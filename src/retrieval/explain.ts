@@ -53,8 +53,12 @@ export function explanationOf(
   tokenizer: Tokenizer,
   { question, indexed: { windows, kept }, matches }: Explained,
 ): Explanation {
-  const questionStart = questionPrompt("").length;
-  const questionSpans = tokenSpans(tokenizer, questionPrompt(question.text), question.ids);
+  const questionStart = questionPrompt("", tokenizer.prompts).length;
+  const questionSpans = tokenSpans(
+    tokenizer,
+    questionPrompt(question.text, tokenizer.prompts),
+    question.ids,
+  );
   const matched = windows.flatMap((one) => matchedTokens(tokenizer, one));
   const tokens = matches.map(({ key, score }, i) => ({
     token: nameOf(tokenizer, question.ids[i]!),
@@ -67,8 +71,8 @@ export function explanationOf(
 
 /** The tokens of a window, with their places in the whole passage. */
 function matchedTokens(tokenizer: Tokenizer, { window, ids }: TokenizedWindow): MatchedToken[] {
-  const found = tokenSpans(tokenizer, passagePrompt(window), ids);
-  const placeOf = placesInPrompt(window, true);
+  const found = tokenSpans(tokenizer, passagePrompt(window, tokenizer.prompts), ids);
+  const placeOf = placesInPrompt(window, true, tokenizer.prompts);
   return ids.map((id, i) => {
     const place = found[i] && placeOf(found[i]);
     const from = place?.field === "text" ? window.start : 0;

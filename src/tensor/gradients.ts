@@ -122,6 +122,12 @@ const rules: Record<Operation, Rule> = {
     () => ops.multiply(g, ops.multiply(y!, ops.subtract(ops.scalar(1), y!))),
   ],
   relu: (ops, { inputs: [x] }, g) => [() => ops.multiply(g, ops.greater(x!, ops.scalar(0)))],
+  erf: (ops, { inputs: [x] }, g) => [
+    () => {
+      const density = ops.exp(ops.multiply(ops.multiply(x!, x!), ops.scalar(-1)));
+      return ops.multiply(g, ops.multiply(density, ops.scalar(2 / Math.sqrt(Math.PI))));
+    },
+  ],
   geluTanh: (ops, { inputs: [x], outputs: [y] }, g) => [
     () => ops.multiply(g, geluSlope(ops, x!, y!)),
   ],

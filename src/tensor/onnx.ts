@@ -117,6 +117,7 @@ const translate: Record<Operation, Translation> = {
   sqrt: operator("Sqrt"),
   sigmoid: operator("Sigmoid"),
   relu: operator("Relu"),
+  erf: operator("Erf"),
   geluTanh: operator("Gelu", { approximate: "tanh" }),
   greater: comparison("Greater"),
   equal: comparison("Equal"),

@@ -57,6 +57,8 @@ export interface Ops<T> {
   sqrt(x: T): T;
   sigmoid(x: T): T;
   relu(x: T): T;
+  /** `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to x. */
+  erf(x: T): T;
   /** `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`: T5 v1.1's `gelu_new`. */
   geluTanh(x: T): T;
   /** 1 where `a > b`, else 0, as float32. */

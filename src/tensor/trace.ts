@@ -179,6 +179,10 @@ export class Tracer implements Ops<Value> {
     return this.#record("relu", [x], x.shape);
   }
 
+  erf(x: Value): Value {
+    return this.#record("erf", [x], x.shape);
+  }
+
   geluTanh(x: Value): Value {
     return this.#record("geluTanh", [x], x.shape);
   }

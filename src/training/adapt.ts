@@ -7,7 +7,7 @@ import { type ProgressEvent, reporting } from "../io/progress.ts";
 import { cardEntries } from "../options/records.ts";
 import { ReAtt } from "../reatt.ts";
 import type { CutText } from "../retrieval/index/format/manifest.ts";
-import { loadTokenizer } from "../text/tokens/tokenizer.ts";
+import { loadTokenizer, tokenizerFile } from "../text/tokens/tokenizer.ts";
 import {
   type Adaptation,
   availableExamples,
@@ -175,7 +175,7 @@ async function prepare(given: StartOptions, requested: RequestedSources, corpus:
   const countTokens = async () =>
     countTokenWeights(
       corpus,
-      await loadTokenizer(join(model, "spiece.model"), config.vocabularySize),
+      await loadTokenizer(tokenizerFile(model), config),
       config,
       run.batch.maxPassageTokens,
     );

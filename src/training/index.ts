@@ -19,6 +19,11 @@ export type { Masked } from "./examples/sources/copies.ts";
 export type { Sample } from "./examples/sources/sampling.ts";
 export { defineSource, type Source } from "./examples/sources/source.ts";
 export type { Survey } from "./examples/sources/survey.ts";
+export {
+  type MinedNegatives,
+  mineNegatives,
+  type NegativesOptions,
+} from "./negatives/mine-negatives.ts";
 export { copyAttention } from "./objectives/copy-attention.ts";
 export { type DistillationSettings, distillation } from "./objectives/distillation.ts";
 export { type GivenScoresSettings, givenScores } from "./objectives/given-scores.ts";

@@ -1,6 +1,5 @@
 /** A trainer for loops of your own: any objective, one step at a time. */
 
-import { join } from "node:path";
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
@@ -8,7 +7,7 @@ import { checkPositions } from "../model/config.ts";
 import { readConfig } from "../model/config-file.ts";
 import { choice, type Given, integer, number } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
-import { loadTokenizer } from "../text/tokens/tokenizer.ts";
+import { loadTokenizer, tokenizerFile } from "../text/tokens/tokenizer.ts";
 import type { StepLosses } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import { checkBatch, folderOf, type TrainingBatch, tokenExamples } from "./engine/text-batch.ts";
@@ -143,7 +142,7 @@ export async function openTrainer(
   const folder = folderOf(model);
   const config = await readConfig(folder);
   checkPositions(config, maxPassageTokens);
-  const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
+  const tokenizer = await loadTokenizer(tokenizerFile(folder), config);
   const parameters = await startingParameters({ model: folder, config, seed, tau });
   const named = readsAsTrained(needsOf(objectives)) ? "distillation" : "retrieval";
   const trained = trainedParameters(config, { part, layers, objective: named, tau });

@@ -36,7 +36,9 @@ function naiveVector(
   const vector =
     pooling === "eos"
       ? tokens.at(-1)!
-      : tokens[0]!.map((_, d) => tokens.reduce((sum, row) => sum + row[d]!, 0) / tokens.length);
+      : pooling === "cls"
+        ? tokens[0]!
+        : tokens[0]!.map((_, d) => tokens.reduce((sum, row) => sum + row[d]!, 0) / tokens.length);
   const length = similarity === "cosine" ? Math.hypot(...vector) : 1;
   return vector.map((value) => value / length);
 }

@@ -53,7 +53,7 @@ export async function lossAndGradients(
 ): Promise<LossAndGradients> {
   const { alpha, tau, maxPassageTokens } = options;
   const config = await readConfig(folder);
-  const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config.vocabularySize);
+  const tokenizer = await loadTokenizer(join(folder, "spiece.model"), config);
   const parameters = await parameterStates(folder, config, options);
   const trained = { names: new Set(parameters.keys()), rows: new Map() };
   const settings = { trained, tau, dropout: 0 };

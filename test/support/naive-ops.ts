@@ -31,6 +31,7 @@ export const naiveOps: Ops<NaiveTensor> = {
   sqrt: each(Math.sqrt),
   sigmoid: each((x) => 1 / (1 + Math.exp(-x))),
   relu: each((x) => (x > 0 ? x : 0)),
+  erf: each(erf),
   geluTanh: each(
     (x) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
   ),
@@ -254,4 +255,14 @@ function total(length: number, term: (i: number) => number): number {
   let sum = 0;
   for (let i = 0; i < length; i++) sum += term(i);
   return sum;
+}
+
+/** The Maclaurin series, whose terms fall once they are past x^2. */
+function erf(x: number): number {
+  let [sum, power] = [0, x];
+  for (let n = 0; n < 200; n++) {
+    sum += power / (2 * n + 1);
+    power *= -(x * x) / (n + 1);
+  }
+  return (2 / Math.sqrt(Math.PI)) * sum;
 }

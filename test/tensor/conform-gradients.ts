@@ -222,6 +222,7 @@ const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
   sqrt: [(ops, a) => ops.sqrt(a), drawn([2, 3], 0.5, 9)],
   sigmoid: [(ops, a) => ops.sigmoid(a), x],
   relu: [(ops, a) => ops.relu(a), x],
+  erf: [(ops, a) => ops.erf(a), x],
   geluTanh: [(ops, a) => ops.geluTanh(a), x],
   softmax: [(ops, a) => ops.softmax(a), x],
   logSoftmax: [(ops, a) => ops.logSoftmax(a), x],

@@ -235,6 +235,7 @@ const CASES: Readonly<Record<string, readonly [Program, ...Tensor[]]>> = {
   sqrt: [(ops, a) => ops.sqrt(a), positive],
   sigmoid: [(ops, a) => ops.sigmoid(a), x],
   relu: [(ops, a) => ops.relu(a), x],
+  erf: [(ops, a) => ops.erf(a), x],
   geluTanh: [(ops, a) => ops.geluTanh(a), x],
   softmax: [(ops, a) => ops.softmax(a), x],
   "softmax of numbers whose exponentials overflow, and of masked ones": [

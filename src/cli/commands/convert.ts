@@ -22,11 +22,11 @@ export const convertCommand = defineCommand({
   },
   library: { convertModel },
   example: "reatt convert --model google-t5/t5-large --precision int8 --out t5-large-int8",
-  async run({ model, out, precision, shards: shardBytes }, signal, _, { convertModel }) {
+  async run({ model, shards: shardBytes, ...given }, signal, _, { convertModel }) {
     const { report, stop } = startDownloadProgress();
-    const options = { out, precision, shardBytes, signal, onProgress: report };
+    const options = { ...given, shardBytes, signal, onProgress: report };
     const bytes = await convertModel(model, options).finally(stop);
-    process.stdout.write(`${out}  ${formatBytes(bytes)}\n`);
+    process.stdout.write(`${given.out}  ${formatBytes(bytes)}\n`);
   },
 });
 

@@ -30,7 +30,7 @@ import type { Block, Document, Place } from "../tree/document.ts";
 
 export interface SplitOptions {
   /** Counts tokens. Default: an estimate of one token for two characters. */
-  readonly tokenizer?: Pick<Tokenizer, "encode"> | undefined;
+  readonly tokenizer?: Pick<Tokenizer, "encode" | "prompts"> | undefined;
   /** Tokens of a passage with its title and the prompt. */
   readonly maxPassageTokens: number;
   /** Words of a passage without its title. */
@@ -346,7 +346,7 @@ export function countTokens(
   text: string,
   { tokenizer }: Pick<SplitOptions, "tokenizer">,
 ): number {
-  const prompt = passagePrompt({ title, text });
+  const prompt = passagePrompt({ title, text }, tokenizer?.prompts);
   return 1 + (tokenizer?.encode(prompt).length ?? Math.ceil(prompt.length / CHARACTERS_PER_TOKEN));
 }
 

@@ -26,6 +26,7 @@ export function tensorFlowOps(tf: TensorFlow): Ops<TfTensor> {
     sqrt: tf.sqrt,
     sigmoid: tf.sigmoid,
     relu: tf.relu,
+    erf: tf.erf,
     geluTanh(x) {
       const cubic = tf.mul(tf.mul(x, x), x);
       const inner = tf.mul(tf.add(x, tf.mul(cubic, 0.044715)), Math.sqrt(2 / Math.PI));

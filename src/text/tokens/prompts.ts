@@ -9,7 +9,7 @@ import { InputError } from "../../io/errors.ts";
 import type { PassageInput } from "../passage.ts";
 import { readingForm } from "../reading-form.ts";
 import { type Span, spanInside } from "../span.ts";
-import type { Tokenizer } from "./tokenizer.ts";
+import type { Prompts, Tokenizer } from "./tokenizer-interface.ts";
 
 /**
  * Includes the prompt and `</s>`. The longest questions of BEIR, the arguments of ArguAna, are
@@ -19,18 +19,24 @@ export const MAX_QUESTION_TOKENS = 512;
 /** Tokens that `cutForReading` always leaves for the passage. */
 const MIN_PASSAGE_TOKENS = 3;
 
-export function questionPrompt(question: string): string {
-  return `question: ${question}`;
+export function questionPrompt(question: string, prompts: Prompts = REATT): string {
+  return prompts.question + question;
 }
 
 /** Tables are labelled: see reading-form.ts. */
-export function passagePrompt(passage: Pick<PassageInput, "title" | "text">): string {
-  return promptOf(passage.title ?? "", readingForm(passage.text).text);
+export function passagePrompt(
+  passage: Pick<PassageInput, "title" | "text">,
+  prompts?: Prompts | undefined,
+): string {
+  return promptOf(prompts, passage.title ?? "", readingForm(passage.text).text);
 }
 
-const promptOf = (title: string, text: string): string => `title: ${title} context: ${text}`;
+const REATT: Prompts = { question: "question: ", title: "title: ", text: " context: " };
 
-const TITLE_START = "title: ".length;
+const promptOf = (prompts: Prompts = REATT, title: string, text: string): string =>
+  title === "" && prompts.untitled !== undefined
+    ? prompts.untitled + text
+    : prompts.title + title + prompts.text + text;
 
 /** Characters of a field of a passage. */
 export interface FieldSpan {
@@ -47,15 +53,16 @@ export interface FieldSpan {
 export function placesInPrompt(
   { title = "", text }: Pick<PassageInput, "title" | "text">,
   withNames = false,
+  prompts: Prompts = REATT,
 ): (inPrompt: Span) => FieldSpan | undefined {
   const labelled = readingForm(text);
   const origin = withNames ? labelled.named : labelled.origin;
-  const textStart = promptOf(title, "").length;
+  const textStart = promptOf(prompts, title, "").length;
   return (inPrompt) => {
     const own = spanInside(inPrompt, textStart, labelled.text.length);
     const span = own && spanInOrigin(own, origin);
     if (span) return { field: "text", span };
-    const inTitle = own ? undefined : spanInside(inPrompt, TITLE_START, title.length);
+    const inTitle = own ? undefined : spanInside(inPrompt, prompts.title.length, title.length);
     return inTitle && { field: "title", span: inTitle };
   };
 }
@@ -84,7 +91,7 @@ export function retrievalQuestionIds(tokenizer: Tokenizer, question: string): nu
       remedy: "write one",
     });
   }
-  const prompt = questionPrompt(question);
+  const prompt = questionPrompt(question, tokenizer.prompts);
   const ids = [...tokenizer.encode(prompt, MAX_QUESTION_TOKENS), tokenizer.eosId];
   if (ids.length > MAX_QUESTION_TOKENS) {
     throw new InputError({
@@ -100,7 +107,8 @@ export function retrievalQuestionIds(tokenizer: Tokenizer, question: string): nu
 /** A question, or as many of its words as the model reads. */
 export function fittingQuestion(tokenizer: Tokenizer, question: string): string {
   const fits = (text: string): boolean =>
-    tokenizer.encode(questionPrompt(text), MAX_QUESTION_TOKENS).length < MAX_QUESTION_TOKENS;
+    tokenizer.encode(questionPrompt(text, tokenizer.prompts), MAX_QUESTION_TOKENS).length <
+    MAX_QUESTION_TOKENS;
   if (fits(question)) return question;
   const ends = Array.from(question.matchAll(/\S+/g), ({ 0: word, index }) => index + word.length);
   let [low, high] = [0, ends.length]; // so many words fit, and so many do not
@@ -126,7 +134,7 @@ export function passageIds(
   passage: Pick<PassageInput, "title" | "text">,
   maxTokens: number,
 ): number[] {
-  const ids = tokenizer.encode(passagePrompt(passage), maxTokens);
+  const ids = tokenizer.encode(passagePrompt(passage, tokenizer.prompts), maxTokens);
   return truncatePassage([...ids, tokenizer.eosId], maxTokens);
 }
 
@@ -135,7 +143,8 @@ export const tokensOver = (
   tokenizer: Tokenizer,
   passage: Pick<PassageInput, "title" | "text">,
   maxTokens: number,
-): number => Math.max(0, tokenizer.encode(passagePrompt(passage)).length + 1 - maxTokens);
+): number =>
+  Math.max(0, tokenizer.encode(passagePrompt(passage, tokenizer.prompts)).length + 1 - maxTokens);
 
 /**
  * Cuts question and passage to `maxInputTokens` together, as the authors' release does: the

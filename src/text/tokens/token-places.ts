@@ -36,9 +36,9 @@ export function tokenPlaces(
   ids: readonly number[],
 ): (TokenPlace | undefined)[] {
   const { title = "", text } = passage;
-  const spanOf = placesInPrompt(passage);
+  const spanOf = placesInPrompt(passage, false, tokenizer.prompts);
   const fields = { title: placesIn("title", title), text: placesIn("text", text) };
-  return tokenSpans(tokenizer, passagePrompt(passage), ids).map((inPrompt) => {
+  return tokenSpans(tokenizer, passagePrompt(passage, tokenizer.prompts), ids).map((inPrompt) => {
     const place = inPrompt && spanOf(inPrompt);
     if (!place) return undefined;
     const { field, span } = place;

@@ -8,7 +8,7 @@
  */
 
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { SentencePieceProcessor } from "sentencepiece-js";
 import { addressSpaceErrorFrom } from "../../io/address-space.ts";
 import { InputError } from "../../io/errors.ts";
@@ -17,7 +17,12 @@ import { readSmallFile } from "../../io/small-file.ts";
 import { uncasedForm, visible } from "../normal-form.ts";
 import { parsePieces } from "./sentencepiece-model.ts";
 import { beginningOf, PART_LENGTH, shortenUnknownRuns, textParts } from "./text-parts.ts";
+import { checkTextAndLimit, idList } from "./tokenizer-arguments.ts";
+import type { Tokenizer, TokenizerOptions } from "./tokenizer-interface.ts";
 import { TOKENIZER_JSON } from "./tokenizer-json.ts";
+import { loadWordPiece, onlyJson } from "./wordpiece.ts";
+
+export type { Tokenizer } from "./tokenizer-interface.ts";
 
 const MAX_MODEL_BYTES = 50_000_000; // the largest of T5, mT5's, has 4 MB
 const SENTINELS = 100;
@@ -31,54 +36,31 @@ const EMSCRIPTEN_HANDLERS = {
   unhandledRejection: "function(reason){throw reason}",
 };
 
-/**
- * Converts text to token ids and back.
- *
- * @example
- * ```ts
- * import { ReAtt } from "reatt";
- *
- * await using model = await ReAtt.load("models/reatt-mini");
- * const ids = model.tokenizer.encode("Where is Normandy?");
- * console.log(model.tokenizer.decode(ids)); // Where is Normandy?
- * ```
- */
-export interface Tokenizer {
-  /** Number of pieces and sentinels. The embedding may have more rows: T5 pads 32,100 to 32,128. */
-  readonly vocabularySize: number;
-  /** The id of `</s>`. */
-  readonly eosId: number;
-  /** Whether the model reads and writes lower case without accents, whatever the text has. */
-  readonly isUncased: boolean;
-  /** The id for characters that no piece represents, for example of another script. */
-  readonly unknownId: number;
-  /**
-   * Encodes `text` without a final `</s>`. Invisible characters have no effect (normal-form.ts).
-   * Sentinels in the text become sentinel ids; other control tokens are plain text.
-   * With `limit`, returns the first `limit` ids and does not encode the rest of a long text.
-   *
-   * The time is linear in the length of the text.
-   */
-  encode(text: string, limit?: number): number[];
-  /**
-   * Decodes ids. Skips padding, `</s>` and ids beyond the vocabulary. Sentinels become
-   * `<extra_id_N>`.
-   */
-  decode(ids: Iterable<number>): string;
-}
+/** The file of the tokenizer in a folder: `spiece.model`, or `tokenizer.json` of a BERT alone. */
+export const tokenizerFile = (folder: string): string => {
+  const [pieces, json] = ["spiece.model", TOKENIZER_JSON].map((name) => join(folder, name)) as [
+    string,
+    string,
+  ];
+  return existsSync(pieces) || !existsSync(json) ? pieces : json;
+};
 
 /**
- * Loads `spiece.model`.
+ * Loads `spiece.model`, or `tokenizer.json` of a BERT (wordpiece.ts).
  *
- * `rows` is the number of rows of the model's embedding. `encode` throws `InputError` for a text
- * with a token beyond them. Pieces are ordered by frequency, so a small embedding can encode most
- * texts.
- *
- * @throws {InputError} if the file does not exist or is not a complete SentencePiece model for T5.
+ * @throws {InputError} if the file does not exist or is not a complete tokenizer of T5 or BERT.
  */
 export async function loadTokenizer(
+  file: string,
+  options: TokenizerOptions = {},
+): Promise<Tokenizer> {
+  if (basename(file) === TOKENIZER_JSON) return await loadWordPiece(file, options);
+  return await loadSentencePiece(file, options);
+}
+
+async function loadSentencePiece(
   spieceModelFile: string,
-  rows: number = Infinity,
+  { vocabularySize: rows = Infinity, prompts }: TokenizerOptions,
 ): Promise<Tokenizer> {
   const pieces = await readPieces(spieceModelFile);
   const processor = await loadProcessor(spieceModelFile);
@@ -86,11 +68,9 @@ export async function loadTokenizer(
   const sentinelId = (number: string) => vocabularySize - 1 - Number(number);
 
   function decode(ids: Iterable<number>): string {
-    if (!isIterable(ids)) throw wrongType("ids", "a list of ids", ids);
     const parts: string[] = [];
     let pending: number[] = []; // pieces since the last sentinel
-    for (const id of ids) {
-      if (!Number.isInteger(id)) throw wrongType("ids", "whole numbers", id);
+    for (const id of idList(ids)) {
       if (id < pieces.length) pending.push(id);
       else if (id < vocabularySize) {
         parts.push(processor.decodeIds(pending), `<extra_id_${vocabularySize - 1 - id}>`);
@@ -123,8 +103,7 @@ export async function loadTokenizer(
     );
 
   function encode(text: string, limit = Infinity): number[] {
-    if (typeof text !== "string") throw wrongType("text", "text", text);
-    if (typeof limit !== "number") throw wrongType("limit", "a number", limit);
+    checkTextAndLimit(text, limit);
     const beginning = beginningOf(text, limit * MAX_PIECE_LENGTH);
     if (beginning.length < Math.min(text.length, PART_LENGTH)) {
       const ids = encodeWhole(beginning);
@@ -145,17 +124,11 @@ export async function loadTokenizer(
     eosId: pieces.indexOf("</s>"),
     isUncased,
     unknownId: pieces.indexOf("<unk>"),
+    prompts,
     encode,
     decode,
   };
 }
-
-const isIterable = (given: unknown): boolean =>
-  typeof (given as Partial<Iterable<unknown>> | null)?.[Symbol.iterator] === "function" &&
-  typeof given === "object";
-
-const wrongType = (where: string, expected: string, given: unknown): InputError =>
-  new InputError({ where, expected, got: excerpt(given), remedy: `give ${expected}` });
 
 /** Tells which characters add no token beside an unknown character. Remembers the answers. */
 function unknownCharacters(processor: Processor): (character: string) => boolean {
@@ -193,7 +166,7 @@ async function readPieces(file: string): Promise<string[]> {
     return pieces;
   } catch (cause) {
     if (cause instanceof InputError) throw cause;
-    if (existsSync(join(dirname(file), TOKENIZER_JSON)) && !existsSync(file))
+    if (!existsSync(file) && existsSync(join(dirname(file), TOKENIZER_JSON)))
       throw onlyJson(file, cause);
     throw notAModel(file, cause instanceof Error ? cause.message : String(cause), cause);
   }
@@ -255,19 +228,6 @@ function removeEmscriptenHandlers(): void {
     }
   }
 }
-
-/** transformers 5 saves no `spiece.model`. */
-const onlyJson = (where: string, cause: unknown): InputError =>
-  new InputError(
-    {
-      where,
-      expected: "T5's SentencePiece model",
-      got: `only ${TOKENIZER_JSON}`,
-      remedy:
-        "make it of that file: reatt convert --model THIS-FOLDER --precision fp32 --out NEW-FOLDER",
-    },
-    { cause },
-  );
 
 function notAModel(where: string, got: string, cause?: unknown): InputError {
   const remedy = "download spiece.model of the model again";

@@ -39,10 +39,14 @@ export function windowsOf(
   maxTokens: number,
 ): PassageWindow[] {
   const whole = [{ title, text, start: 0 }];
-  if (tokenizer.encode(passagePrompt({ title, text }), maxTokens).length < maxTokens) return whole;
+  if (
+    tokenizer.encode(passagePrompt({ title, text }, tokenizer.prompts), maxTokens).length <
+    maxTokens
+  )
+    return whole;
   const count = (some: string): number => tokenizer.encode(some).length;
   const short = shortened(title, MAX_TITLE * maxTokens, count);
-  const room = maxTokens - count(passagePrompt({ title: short, text: "" })) - 1;
+  const room = maxTokens - count(passagePrompt({ title: short, text: "" }, tokenizer.prompts)) - 1;
   if (room < MIN_ROOM) return whole;
   const parts = sentences(text).flatMap((sentence) =>
     partsOf(sentence, room, ({ start, end }) => count(text.slice(start, end)), text),

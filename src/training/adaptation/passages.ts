@@ -17,7 +17,7 @@ import { createOutputDirectory } from "../../io/create-directory.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
 import { readConfig } from "../../model/config-file.ts";
 import { splitChoices } from "../../options/document-options.ts";
-import { loadTokenizer } from "../../text/tokens/tokenizer.ts";
+import { loadTokenizer, tokenizerFile } from "../../text/tokens/tokenizer.ts";
 import type { StartOptions } from "../options/adapt-options.ts";
 import { runFolder } from "../run/run-folder.ts";
 
@@ -48,8 +48,7 @@ export async function* passagesOf(
   if (isWritten) return { file, isConverted: true, [Symbol.asyncDispose]: unchanged };
   if (!splitRecords && (await isPassageFile(corpus)))
     return { file: corpus, isConverted: false, [Symbol.asyncDispose]: unchanged };
-  const { vocabularySize } = await readConfig(model);
-  const tokenizer = await loadTokenizer(join(model, "spiece.model"), vocabularySize);
+  const tokenizer = await loadTokenizer(tokenizerFile(model), await readConfig(model));
   return yield* reading(async (reporters) => {
     const { maxPassageTokens, signal } = options;
     const [choices] = splitChoices(options);

@@ -1,7 +1,13 @@
 /** Answers in a corpus: how many questions have one, and passages that contain one as positives. */
 
 import { setImmediate } from "node:timers/promises";
-import { answerTokens, containsTokens } from "../../evaluation/answers.ts";
+import { isExpression } from "../../evaluation/answer-expressions.ts";
+import {
+  answerTest,
+  answerTokens,
+  containsTokens,
+  searchedText,
+} from "../../evaluation/answers.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { Corpus } from "./corpus.ts";
 import type { Example, Passages } from "./example.ts";
@@ -12,7 +18,7 @@ const KEY_WORDS = 3;
 export interface AnsweredCount {
   /** Questions with an answer in the corpus. */
   readonly answered: number;
-  /** Questions that have answers. */
+  /** Questions that have answers which are texts: expressions are not looked for in a corpus. */
   readonly questions: number;
 }
 
@@ -21,7 +27,9 @@ export async function countAnswered(
   corpus: Passages,
   examples: readonly Example[],
 ): Promise<AnsweredCount> {
-  const asked = examples.filter(({ answers }) => answers.length > 0);
+  const asked = examples
+    .map(({ answers }) => ({ answers: answers.filter((answer) => !isExpression(answer)) }))
+    .filter(({ answers }) => answers.length > 0);
   const open = new Map<string, { tokens: readonly string[]; question: number }[]>(); // by key
   for (const [question, { answers }] of asked.entries())
     for (const tokens of answers.map(answerTokens)) {
@@ -91,14 +99,14 @@ export async function* withAnswerPositives(
       found.set(id, ofPassage);
     }
   }
-  const answers = examples.map((example) => example.answers.map(answerTokens));
+  const tests = examples.map((example) => example.answers.map(answerTest));
   const best = new Map<number, { readonly id: string; readonly rank: number }>(); // by question
   for await (const { id, text } of corpus.passages((candidate) => found.has(candidate))) {
     signal?.throwIfAborted();
-    const tokens = answerTokens(text);
+    const searched = searchedText(text);
     for (const { question, rank } of found.get(id)!)
       if (rank < (best.get(question)?.rank ?? DEPTH))
-        if (answers[question]!.some((answer) => containsTokens(tokens, answer)))
+        if (tests[question]!.some((contains) => contains(searched)))
           best.set(question, { id, rank });
   }
   return examples.map((example, i) => {

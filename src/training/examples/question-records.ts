@@ -10,12 +10,14 @@
  * - KILT: `input`, and `output` with `answer`; its `provenance` is not read
  * - TriviaQA: the official JSON (`Data`, with `Answer.Value` and `Answer.Aliases`) and the rows of
  *   Hugging Face; WebQuestions: the official JSON (`utterance`, `targetValue`) and the rows
+ * - CuratedTREC: answers between slashes are expressions
  *
  * Passages that are texts are known by `textKey`: the corpus has their ids.
  */
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { checkExpressions } from "../../evaluation/answer-expressions.ts";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
 import type { JsonRecord } from "../../io/json/json-lines.ts";
@@ -153,6 +155,7 @@ export function parseQuestion({ where, value }: JsonRecord): QuestionRecord | un
   const answers = textsOf(fields.answers);
   const { data: record, error } = trainingRecord.safeParse({ ...fields, answers });
   if (error) throw wrongField(where, error, value, names);
+  checkExpressions(record.answers ?? [], where);
   const positive = passagesOf(fields.positive);
   const negative = passagesOf(fields.negative);
   const positiveKeys = positive.filter(({ selected }) => selected).map(({ key }) => key);

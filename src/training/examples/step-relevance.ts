@@ -5,7 +5,7 @@
  * Source: DPR (Karpukhin et al. 2020), section 3.2: hard negatives do not contain the answer.
  */
 
-import { answerTokens, containsTokens } from "../../evaluation/answers.ts";
+import { answerTest, searchedText } from "../../evaluation/answers.ts";
 import type { Passage } from "../../text/passage.ts";
 
 /** What relevance depends on. */
@@ -43,17 +43,14 @@ export function stepRelevance(
   earlier: readonly Passage[] = [],
 ): Relevance[] {
   const passages = [...new Set([...examples.flatMap((example) => example.passages), ...earlier])];
-  const tokens = new Map(
-    passages.map((passage) => [
-      passage,
-      [answerTokens(passage.title), answerTokens(passage.text)] as const,
-    ]),
+  const searched = new Map(
+    passages.map((passage) => [passage, [passage.title, passage.text].map(searchedText)]),
   );
   return examples.map((example): Relevance => {
     const hasId = ({ id }: Passage): boolean => example.relevant.includes(id);
-    const answers = example.answers.map(answerTokens);
+    const tests = example.answers.map(answerTest);
     const found = passages.filter((passage) =>
-      answers.some((answer) => tokens.get(passage)!.some((text) => containsTokens(text, answer))),
+      tests.some((contains) => searched.get(passage)!.some(contains)),
     );
     const withAnswer = new Set(found.length <= MAX_SHARE * passages.length ? found : []);
     const containsAnswer = (passage: Passage): boolean => withAnswer.has(passage);

@@ -1,12 +1,12 @@
 /** Training files: questions with answers, with relevant passages, or with both. */
 
-import { join } from "node:path";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
 import { readJsonRecords } from "../../io/json/json-records.ts";
+import { readConfig } from "../../model/config-file.ts";
 import { createIdTable } from "../../text/id-table.ts";
 import { fittingQuestion, MAX_QUESTION_TOKENS } from "../../text/tokens/prompts.ts";
-import { loadTokenizer } from "../../text/tokens/tokenizer.ts";
+import { loadTokenizer, tokenizerFile } from "../../text/tokens/tokenizer.ts";
 import type { Example, Passages } from "./example.ts";
 import { parseQuestion, type QuestionFields, questionsOf, textKey } from "./question-records.ts";
 import { isTable, readQuestionRows } from "./question-table.ts";
@@ -78,7 +78,8 @@ export async function fittingQuestions(
   questions: readonly TrainingQuestion[],
   onLeftOut: (what: string) => void = () => {},
 ): Promise<TrainingQuestion[]> {
-  const tokenizer = await loadTokenizer(join(model, "spiece.model"));
+  const { prompts } = await readConfig(model);
+  const tokenizer = await loadTokenizer(tokenizerFile(model), { prompts });
   const fitting = questions.map((one) =>
     one.question.length <= SURELY_SHORT
       ? one

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
+import { isExpression } from "../../evaluation/answer-expressions.ts";
 import { containsAnswer } from "../../evaluation/answers.ts";
 import { canonicalJson } from "../../io/json/canonical-json.ts";
 import { type ProgressEvent, reporting } from "../../io/progress.ts";
@@ -218,8 +219,9 @@ function drawTarget(
   { seed, step }: { readonly seed: string; readonly step: number },
 ): Target | undefined {
   if (!labels) {
-    const place = answers.length > 1 ? createRandom(seed, "answer", step, id) : undefined;
-    const text = answers[place?.integer(answers.length) ?? 0];
+    const texts = answers.filter((answer) => !isExpression(answer));
+    const place = texts.length > 1 ? createRandom(seed, "answer", step, id) : undefined;
+    const text = texts[place?.integer(texts.length) ?? 0];
     return text === undefined ? undefined : { text };
   }
   const place = createRandom(seed, "relevant passage", step, id).integer(labels.length);

@@ -47,6 +47,8 @@ export interface ObjectiveSettings {
   readonly phraseLoss?: number | undefined;
   /** Default true. */
   readonly inBatchNegatives?: boolean | undefined;
+  /** Default false. */
+  readonly relevantNegatives?: boolean | undefined;
   /** Divides given scores. Default 1. */
   readonly scoreTemperature?: number | undefined;
 }
@@ -56,8 +58,8 @@ export function objectivesOf(
   name: ObjectiveName,
   { alpha = 8, copyAttention: copying = 0, phraseLoss = 0, ...settings }: ObjectiveSettings = {},
 ): Objective[] {
-  const { inBatchNegatives, scoreTemperature: temperature } = settings;
-  const negatives = { inBatchNegatives };
+  const { inBatchNegatives, relevantNegatives, scoreTemperature: temperature } = settings;
+  const negatives = { inBatchNegatives, relevantNegatives };
   const read = [reading(), ...(copying > 0 ? [copyAttention(copying)] : [])];
   const phrases = phraseLoss > 0 ? [answerPhrases({ weight: phraseLoss, ...negatives })] : [];
   switch (name) {

@@ -20,6 +20,7 @@ const OBJECTIVES: Readonly<Partial<Record<keyof RunRequest, readonly ObjectiveNa
   copyAttention: ["distillation", "supervised", "qa"],
   phraseLoss: CONTRAST,
   inBatchNegatives: CONTRAST,
+  relevantNegatives: CONTRAST,
   preBatch: CONTRAST,
   nullPassage: ["marginal"],
   scoreTemperature: ["retrieval"],

@@ -103,6 +103,14 @@ export const OBJECTIVE_SETTINGS = {
    */
   inBatchNegatives: option(flag().default(true), { help: "in-batch negatives", flag: false }),
   /**
+   * Whether passages that have a relevant id or contain an answer are negatives, too, unless they
+   * are what the objective raises: D_q of ReAtt (section 3.1). Default false.
+   */
+  relevantNegatives: option(flag().optional(), {
+    help: "negatives can be relevant, as in ReAtt",
+    flag: false,
+  }),
+  /**
    * Temperature of the scores that the questions give for their passages (`ctxs`), for the
    * objective `retrieval`: the target is softmax(score / temperature). Default 1.
    */

@@ -1,7 +1,6 @@
 /** The model whose phrase queries are trained. */
 
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { openRetriever } from "../../encoder/open-retriever.ts";
 import { indexedTokens } from "../../encoder/passage-keys.ts";
 import type { RetrieverSession } from "../../encoder/retriever-session.ts";
@@ -14,7 +13,7 @@ import type { IndexHeader } from "../../retrieval/index/format/manifest.ts";
 import { chooserOf } from "../../retrieval/index/write/token-pruning.ts";
 import type { PlacesOf } from "../../retrieval/search-phrases.ts";
 import { windowPlaces } from "../../text/tokens/token-places.ts";
-import { loadTokenizer, type Tokenizer } from "../../text/tokens/tokenizer.ts";
+import { loadTokenizer, type Tokenizer, tokenizerFile } from "../../text/tokens/tokenizer.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
 import { requireTokenKeys } from "../options/model-folder.ts";
 
@@ -45,8 +44,8 @@ export async function openPhraseModel({
 }): Promise<PhraseModel> {
   const stored = await readConfig(folder);
   requireTokenKeys(stored, folder, "phrases begin and end with the keys of tokens");
-  const tokenizerFile = join(folder, "spiece.model");
-  const tokenizer = await loadTokenizer(tokenizerFile, stored.vocabularySize);
+  const tokenizerPath = tokenizerFile(folder);
+  const tokenizer = await loadTokenizer(tokenizerPath, stored);
   await using checkpoint = await openStored(folder, stored);
   const weights = await readWeights(checkpoint, stored);
   const config = { ...stored, phraseQueries: true };
@@ -60,7 +59,7 @@ export async function openPhraseModel({
   // as they are stored, so that keys and queries are those of `ReAtt.load`
   const compileOptions = { threads, weights: await findWeights(checkpoint, stored) };
   const lower = { ...stored, phraseQueries: undefined };
-  const tokenizerBytes = await readFile(tokenizerFile);
+  const tokenizerBytes = await readFile(tokenizerPath);
   const retriever = await openRetriever(lower, checkpoint, tokenizerBytes, compileOptions);
   const { encoder, queryEncoder } = retriever;
   const placesOf =

@@ -1,11 +1,10 @@
 /** The plan of a run: what it does, and estimates of time, memory and disk space. */
 
-import { join } from "node:path";
 import { modelTitle } from "../../hub/model-title.ts";
 import { textLayers, vectorSize } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import { countLayers } from "../../model/stack.ts";
-import { loadTokenizer } from "../../text/tokens/tokenizer.ts";
+import { loadTokenizer, tokenizerFile } from "../../text/tokens/tokenizer.ts";
 import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
 import { heldStatesBytes } from "../engine/held-states.ts";
 import type { Corpus } from "../examples/corpus.ts";
@@ -131,7 +130,7 @@ export interface Estimate {
 
 export async function estimateRun(run: Run, work: RunWork, corpus: Corpus): Promise<Estimate> {
   const { config, minutes } = run;
-  const tokenizer = await loadTokenizer(join(run.model, "spiece.model"), config.vocabularySize);
+  const tokenizer = await loadTokenizer(tokenizerFile(run.model), config);
   const sample = await sampleCorpus(run, corpus, tokenizer);
   const product = await secondsOfProduct(run.device.provider);
   const pace = estimatePace(run, sample, work.samples, tokenizer, product);

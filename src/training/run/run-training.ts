@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { modelTitle } from "../../hub/model-title.ts";
 import { createOutputDirectory } from "../../io/create-directory.ts";
-import { loadTokenizer } from "../../text/tokens/tokenizer.ts";
+import { loadTokenizer, tokenizerFile } from "../../text/tokens/tokenizer.ts";
 import { openEngine } from "../engine/open-engine.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
@@ -72,7 +72,7 @@ export async function* runTraining(
   budget?: TimeBudget,
 ): AsyncGenerator<RunEvent, TrainingResult> {
   const { config, out } = run;
-  const tokenizer = await loadTokenizer(join(run.model, "spiece.model"), config.vocabularySize);
+  const tokenizer = await loadTokenizer(tokenizerFile(run.model), config);
   const parameters = await startingParameters(run);
   const plan = planOf(run, parameters, data, corpus);
   const { preBatch } = run.batch;

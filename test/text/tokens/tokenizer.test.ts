@@ -61,7 +61,7 @@ test("the process keeps its own error handlers and gets no others", async () => 
 });
 
 test("a text that needs a token beyond the model's embedding is rejected", async () => {
-  const small = await loadTokenizer(FILE, 5000);
+  const small = await loadTokenizer(FILE, { vocabularySize: 5000 });
   const common = "question: the ship";
   assert.equal(small.encode(common), tokenizer.encode(common));
   for (const text of ["an ostrich", "<extra_id_0>"]) {

@@ -60,6 +60,21 @@ test("a passage of several questions counts once", () => {
   ]);
 });
 
+test("a passage that is relevant in another way is a negative only in D_q of the paper", () => {
+  const examples = [
+    { question, answer, passages: [A, B], positives: [0], notNegatives: [B, C] },
+    { question, answer, passages: [C, D], positives: [0] },
+  ];
+  assert.equal(counted(examples), [
+    [1, 0, 0, 1],
+    [1, 1, 1, 1],
+  ]);
+  assert.equal(counted(examples, { relevantNegatives: true }), [
+    [1, 1, 1, 1],
+    [1, 1, 1, 1],
+  ]);
+});
+
 test("equal candidates of a question are one candidate, and padding does not compete", () => {
   const examples = [
     { question, answer, passages: [A, B, C], positives: [2] },
