@@ -1,8 +1,8 @@
 /**
  * Accepted answers that are regular expressions, as those of CuratedTREC (Baudiš and Šedivý 2015):
- * an answer between two slashes, `/19(04|05)/`. As in DPR, case does not matter, and `^` and `$`
- * stand at lines. Text and expression are compared in NFC, where a letter with its accent is one
- * character; DPR has NFD.
+ * an answer that begins with `regex:`, `regex:19(04|05)`. Slashes around it would not do: folders
+ * are answers, too. As in DPR, case does not matter, and `^` and `$` stand at lines. Text and
+ * expression are compared in NFC, where a letter with its accent is one character; DPR has NFD.
  *
  * Source: `regex_match` of https://github.com/facebookresearch/DPR, qa_validation.py.
  */
@@ -12,7 +12,7 @@ import { excerpt } from "../io/excerpt.ts";
 import { Recent } from "../math/recent.ts";
 import { normalizeText } from "../text/normalize.ts";
 
-const WRITTEN = /^\/(.+)\/$/s;
+const WRITTEN = /^regex:(.+)$/s;
 /** Longer texts are looked at as far as this: no passage of an index is as long. */
 const MAX_TEXT = 20_000;
 const MAX_EXPRESSION = 10_000;
@@ -50,9 +50,9 @@ function compile(answer: string, source: string): RegExp {
   const problem = (got: string): InputError =>
     new InputError({
       where: "answers",
-      expected: "a regular expression between slashes",
+      expected: "a regular expression after regex:",
       got,
-      remedy: "correct it, or leave out the slashes of an answer that is a text",
+      remedy: "correct it",
     });
   if (source.length > MAX_EXPRESSION) throw problem(`one of ${source.length} characters`);
   if (repeatsRepeats(source))

@@ -27,7 +27,7 @@ export function normalizeAnswer(answer: string): string {
 /**
  * Exact match (EM): whether the normalised answer equals a normalised accepted answer. Normalised
  * answers have lower case, no ASCII punctuation, no articles and single spaces, as in SQuAD. An
- * accepted answer between two slashes is a regular expression, which matches from the start of the
+ * accepted answer after `regex:` is a regular expression, which matches from the start of the
  * answer on, as in DrQA.
  *
  * @throws {InputError} unless both are texts.

@@ -260,7 +260,7 @@ const rows: number[][] = [];
 const lines: Line[] = [];
 const counts = { answered: 0, pointed: 0, none: 0, swapped: 0, lost: 0 };
 
-/** Adds the lines of a question. `before` is the question before it, with its line if it has one. */
+/** Adds the lines of a question. `before` is the one before it, with its line if it has one. */
 function addLines(genre: Genre, question: AskedQuestion, before?: Asked): Asked {
   if (question.kind === "none") {
     const isNear = question.none === "near miss" && before?.question.file === question.file;

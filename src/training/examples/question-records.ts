@@ -10,7 +10,7 @@
  * - KILT: `input`, and `output` with `answer`; its `provenance` is not read
  * - TriviaQA: the official JSON (`Data`, with `Answer.Value` and `Answer.Aliases`) and the rows of
  *   Hugging Face; WebQuestions: the official JSON (`utterance`, `targetValue`) and the rows
- * - CuratedTREC: answers between slashes are expressions
+ * - CuratedTREC: answers after `regex:` are expressions
  *
  * Passages that are texts are known by `textKey`: the corpus has their ids.
  */
