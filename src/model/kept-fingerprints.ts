@@ -5,7 +5,8 @@
  * their contents.
  *
  * They are in `reatt/fingerprints.json` in the user's cache, `XDG_CACHE_HOME` or `~/.cache`, which
- * can be removed at any time.
+ * can be removed at any time. A file beside the weights would be foreign to the lists and checksums
+ * of a package or of the hub's cache, and a copy of the folder would take it along.
  */
 
 import { createHash } from "node:crypto";

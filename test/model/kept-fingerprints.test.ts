@@ -1,4 +1,17 @@
-import { mkdir, mkdtemp, open, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "uvu";
@@ -79,6 +92,28 @@ test("the weights are read once", async () => {
   const second = await load();
   assert.is(second.loaded, first.actual);
   assert.equal(second.read, []);
+});
+
+test("the folder of the model stays as it was, so that one that nobody may write is loaded", async () => {
+  const files = await readdir(model);
+  const { mtimeMs } = await stat(model);
+  await load();
+  assert.equal(await readdir(model), files);
+  assert.is((await stat(model)).mtimeMs, mtimeMs);
+  await chmod(model, 0o555);
+  assert.equal((await load()).read, []);
+  await chmod(model, 0o755);
+});
+
+test("weights that took the place of others are read, also if size and time are the same", async () => {
+  const before = await load();
+  const { atime, mtime } = await stat(weights);
+  await copyFile(weights, `${weights}.new`);
+  await utimes(`${weights}.new`, atime, mtime);
+  await rename(`${weights}.new`, weights);
+  const after = await load();
+  assert.ok(after.read.length > 0);
+  assert.is(after.loaded, before.loaded);
 });
 
 test("a changed weight is noticed, also if size and time of the file are as before", async () => {
