@@ -2,12 +2,13 @@
 
 import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { modelTitle } from "../hub/model-title.ts";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { cardEntries } from "../options/records.ts";
 import { type Corpus, openCorpus } from "./examples/corpus.ts";
 import type { Example } from "./examples/example.ts";
+import { heldOutCount, maxHeldOut } from "./examples/held-out.ts";
+import type { TrainingData } from "./examples/training-data.ts";
 import {
   fittingQuestions,
   questionExamples,
@@ -15,14 +16,16 @@ import {
   readQuestionsAbout,
   readTrainingFile,
 } from "./examples/training-questions.ts";
-import { candidatesFile, withCandidates } from "./examples/with-candidates.ts";
+import { candidatesFile } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
 import {
+  checkMeasured,
   TRAIN_OPTIONS,
   type TrainOptions,
   type TrainRequest,
   withDefaults,
 } from "./options/train-options.ts";
+import { type PlannedMeasurement, sampledMeasurement } from "./plan/pace.ts";
 import {
   budgetOf,
   estimateRun,
@@ -33,11 +36,12 @@ import {
   withSteps,
 } from "./plan/plan.ts";
 import { SAMPLES, sampleOf } from "./plan/samples.ts";
+import { heldOutOf, type Questions, questionData } from "./question-data.ts";
 import { writeModelCard } from "./run/card.ts";
 import { checkDecisions, findRun, lengthened, type RunCheckpoint } from "./run/checkpoint.ts";
 import type { RunEvent, TrainingResult } from "./run/events.ts";
 import { readStartingModel } from "./run/parameters.ts";
-import { candidateSettings, decisionsOf, type Run, resolveRun } from "./run/run.ts";
+import { decisionsOf, type Run, resolveRun, type StartingModel } from "./run/run.ts";
 import { checkFree, runFolder } from "./run/run-folder.ts";
 import { type RunKind, readRunRecord, withRecord, writeRunRecord } from "./run/run-record.ts";
 import { runTraining } from "./run/run-training.ts";
@@ -63,9 +67,11 @@ export type TrainingEvent = RunEvent | PlanEvent;
  *
  * Source: ReAtt (Jiang et al. 2022), section 3.
  *
- * With `dev` it keeps the best measured model, which can be the given one; else the last one.
+ * It measures on `dev`, or else on some questions of `data` that it does not train on, and keeps
+ * the best model, which can be the given one. If nothing is measured (`holdOut: false`, a model
+ * without weights, fewer than four questions), it keeps the last one.
  *
- * @returns the plan, where the model and the report are, and what the run brought on dev
+ * @returns the plan, where the model and the report are, and what the run brought
  * @throws {InputError} if a file or an option cannot be used, and if a loss is not finite.
  *
  * @example
@@ -105,21 +111,19 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const complete = { ...options, steps: run.schedule.steps };
   await begin(run, complete, found);
   const file = basename(options.data);
-  const data = withCandidates(candidateSettings(run), corpus, questionSource, questions);
-  const kind = `Training of ${modelTitle(run.model)} on ${file}`;
-  const parts = [{ name: questionSource.name, digest: data.digest, file: options.data }];
+  const data = yield* questionData(run, corpus, questions);
   const before = found?.seconds ?? 0;
   const budget = budgetOf(run, started - 1000 * before, work, estimate);
-  const result = yield* runTraining(run, { ...data, kind, parts }, corpus, budget);
+  const result = yield* runTraining(run, data, corpus, budget);
   if (result.failure !== undefined) throw diverged(result.failure, result);
   if (!result.finished) return { plan, ...result };
-  const verdict = result.outcome ? verdictOf(result) : NOT_MEASURED;
+  const verdict = result.outcome ? verdictOf(result) : notMeasured(plan);
   const seconds = before + (performance.now() - started) / 1000;
   await writeModelCard(run, {
     isBased,
     description: `A ReAtt model trained on questions and answers of ${file}.`,
     corpus: { file: options.corpus, passages: corpus.size, digest: corpus.digest },
-    trainedOn: `${file}, ${questions.length} questions`,
+    trainedOn: trainedOn(file, questions, data.counts),
     data: data.digest,
     training: result,
     ...{ verdict, seconds },
@@ -139,12 +143,15 @@ async function prepare(given: TrainOptions, options: TrainRequest, corpus: Corpu
   const leftOut: string[] = [];
   const tell = (what: string) => leftOut.push(what);
   const all = await readQuestionsAbout(corpus, options.data, options.signal, tell);
-  const questions = questionExamples(await fittingQuestions(options.model, all, tell));
+  const examples = questionExamples(await fittingQuestions(options.model, all, tell));
+  const questions = { file: options.data, examples, whole: whyWhole(options, start, examples) };
   const found = options.dryRun ? undefined : await findRun(decided.out, decided.resume);
   const work = await workOf(decided, corpus, questions);
+  checkMeasured(options, work.unmeasured);
   const estimate = await estimateRun(decided, work, corpus);
   const run = withSteps(decided, given.steps, estimate);
-  const sources = [{ name: questionSource.name, examples: questions.length }];
+  const trained = examples.length - heldOutOf(questions, options);
+  const sources = [{ name: questionSource.name, examples: trained }];
   const plan = planRun(run, work, { sources, made: 0 }, estimate);
   const isBased = start.hasWeights;
   return { run, questions, leftOut, plan, work, estimate, found, isBased };
@@ -168,9 +175,32 @@ async function begin(
   await writeRunRecord(TRAINING, options);
 }
 
-const NOT_MEASURED =
-  "no verdict: without dev questions the last model is kept, even if it is worse than the given " +
-  "one; compare both with reatt benchmark";
+/** Why all questions are trained on. Undefined if some are held out. */
+function whyWhole(
+  { dev, holdOut, minutes }: TrainRequest,
+  { hasWeights }: StartingModel,
+  { length }: readonly Example[],
+): string | undefined {
+  if (dev !== undefined) return "dev questions are measured";
+  if (!holdOut) return "no questions are held out";
+  if (!hasWeights) return "training begins with random weights";
+  if (heldOutCount(length, maxHeldOut({ minutes })) > 0) return undefined;
+  return `${length} questions are too few to hold some out`;
+}
+
+const notMeasured = ({ unmeasured }: TrainingPlan): string =>
+  `no verdict: ${unmeasured ?? "the passages of the held-out questions are unknown"}, so the last ` +
+  "model is kept, even if it is worse than the given one; compare both with reatt benchmark";
+
+/** The questions of the file, and how many of them were trained on. */
+const trainedOn = (
+  file: string,
+  { examples }: Questions,
+  counts: TrainingData["counts"],
+): string =>
+  counts
+    ? `${file}, ${counts.sources[0]!.training} of ${examples.length} questions`
+    : `${file}, ${examples.length} questions`;
 
 /** What `train` returns. After a dry run no step is done, and no file is written. */
 export interface TrainResult extends TrainingResult {
@@ -190,22 +220,26 @@ const nothingDone = ({ out, folder }: Run): TrainingResult => ({
   samples: [],
 });
 
-/** The questions of `dev` are searched in the whole corpus, and all are answered. */
-async function workOf(
-  { measurements: { dev, devQuestions }, signal }: Run,
-  { size }: Corpus,
-  questions: readonly Example[],
-): Promise<RunWork> {
-  const all = dev === undefined ? 0 : (await readTrainingFile(dev, signal)).length;
-  const count = Math.min(all, devQuestions);
+async function workOf(run: Run, { size }: Corpus, questions: Questions): Promise<RunWork> {
+  const measured =
+    (await devMeasurement(run, size)) ??
+    sampledMeasurement("held-out examples", heldOutOf(questions, run), size);
   return {
-    ...{ passages: size, writesIndex: false, asked: count },
-    measured:
-      count > 0
-        ? { what: "dev questions", questions: count, passages: size, answered: count }
-        : undefined,
-    samples: questions.slice(0, SAMPLES).map((one) => sampleOf(questionSource.name, one)),
+    ...{ passages: size, writesIndex: false, asked: measured?.questions ?? 0, measured },
+    unmeasured: measured ? undefined : questions.whole,
+    samples: questions.examples.slice(0, SAMPLES).map((one) => sampleOf(questionSource.name, one)),
   };
+}
+
+/** The questions of `dev` are searched in the whole corpus, and all are answered. */
+async function devMeasurement(
+  { measurements: { dev, devQuestions }, signal }: Run,
+  passages: number,
+): Promise<PlannedMeasurement | undefined> {
+  if (dev === undefined) return undefined;
+  const { length } = await readTrainingFile(dev, signal);
+  const count = Math.min(length, devQuestions);
+  return { what: "dev questions", questions: count, passages, answered: count };
 }
 
 const TRAINING: RunKind = { name: "training", options: TRAIN_OPTIONS };

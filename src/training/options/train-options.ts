@@ -3,6 +3,7 @@
 import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
 import { InputError } from "../../io/errors.ts";
 import {
+  flag,
   type Given,
   option,
   optionally,
@@ -36,6 +37,18 @@ const TRAIN_FILES = {
   data: optionally(TRAINING_DATA, RECORDED),
 };
 
+const HOLD_OUT = {
+  /**
+   * Without `dev`, hold some questions of `data` out, and keep the model that is best on them: the
+   * given one, if no step is better. With false, or if the given model has no weights, all are
+   * trained on, nothing is measured, and the last model is kept. Default true.
+   */
+  holdOut: option(flag().default(true), {
+    help: "without --dev, choose by questions of --data that are not trained on",
+    card: false,
+  }),
+};
+
 /** The paper has 4,000. */
 const STEPS = 500;
 
@@ -47,12 +60,14 @@ const TRAIN_SETTINGS = {
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
 type TrainTable = typeof TRAIN_FILES &
   typeof DEV_FILE &
+  typeof HOLD_OUT &
   Omit<typeof RUN_SETTINGS, keyof typeof TRAIN_SETTINGS> &
   typeof TRAIN_SETTINGS;
 
 export const TRAIN_OPTIONS: TrainTable = {
   ...TRAIN_FILES,
   ...DEV_FILE,
+  ...HOLD_OUT,
   ...RUN_SETTINGS,
   ...TRAIN_SETTINGS,
 };
@@ -92,13 +107,23 @@ export function withDefaults(given: TrainOptions): TrainRequest {
   const { steps = STEPS } = options;
   const complete = { ...options, model, steps, ...(files as Record<keyof typeof files, string>) };
   checkEffects(complete, TRAIN_OPTIONS);
-  const unused = (["patience", "monitorSteps"] as const).find((name) => complete[name]);
-  if (unused && complete.dev === undefined)
-    throw new InputError({
-      where: unused,
-      expected: "dev, which is measured",
-      got: "none",
-      remedy: "give dev, or leave the option out",
-    });
   return complete;
+}
+
+/**
+ * @param unmeasured why nothing is measured; undefined if something is
+ * @throws {InputError} for an option of measurements without any
+ */
+export function checkMeasured(
+  options: Pick<TrainRequest, "patience" | "monitorSteps">,
+  unmeasured: string | undefined,
+): void {
+  const unused = (["patience", "monitorSteps"] as const).find((name) => options[name]);
+  if (!unused || unmeasured === undefined) return;
+  throw new InputError({
+    where: unused,
+    expected: "dev, or questions that are held out, which are measured",
+    got: `none: ${unmeasured}`,
+    remedy: "give dev, or leave the option out",
+  });
 }

@@ -1,0 +1,128 @@
+/** What `train` holds out of its questions, and that it never publishes less than it was given. */
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { holdOut } from "../../src/training/examples/held-out.ts";
+import { train } from "../../src/training/train.ts";
+import { refused } from "../checkpoints/support.ts";
+import { finish } from "../support/adaptation.ts";
+import { temporaryFolder, writeLexicalModel, writeLines } from "../support/training.ts";
+
+const folder = temporaryFolder();
+test.after(async () => folder[Symbol.asyncDispose]());
+const at = (name: string): string => join(folder.path, name);
+const NAMES = "Bel Cor Dan Fal Gor Hal Kel Lor Mar Nor"
+  .split(" ")
+  .flatMap((name) => ["burg", "dale", "ford", "ham", "mont", "port"].map((end) => name + end));
+const PASSAGES = NAMES.map((title, i) => ({
+  ...{ id: `${i}`, title },
+  text: `The harbour of ${title} has ${i + 10} ships.`,
+}));
+const QUESTIONS = NAMES.map((name, i) => ({
+  question: name, // equal words match before training
+  answers: [`${i + 10}`],
+  passage_id: `${i}`,
+}));
+const model = at("model");
+await writeLexicalModel(model);
+/** A learning rate that destroys the model. */
+const losing = {
+  ...{ model, iterations: 1, steps: 4, questions: 4, candidatesPerQuestion: 2 },
+  ...{ objective: "retrieval" as const, learningRate: 3 },
+  corpus: writeLines(at("corpus.jsonl"), PASSAGES),
+  data: writeLines(at("sixty.jsonl"), QUESTIONS),
+};
+
+/** The files of a model. */
+const filesOf = (path: string): string[] =>
+  ["model.safetensors", "config.json", "spiece.model"].map((name) =>
+    readFileSync(join(path, name), "base64"),
+  );
+
+test("60 questions whose training makes the model worse publish the given model", async () => {
+  const out = at("lost");
+  const measured: number[] = [];
+  const { plan, outcome, verdict } = await finish(train({ ...losing, out }), (event) => {
+    if (event.type === "evaluation") measured.push(event.measures.mrr!);
+  });
+  assert.equal(plan.sources, [{ name: "questions", examples: 45 }]);
+  assert.equal(plan.measured, {
+    ...{ what: "held-out examples", questions: 15 },
+    ...{ passages: 60, answered: 6 },
+  });
+  assert.equal([outcome!.step, outcome!.kept, outcome!.questions], [0, "start", 15]);
+  assert.is(measured.length, 2);
+  assert.ok(measured[1]! < measured[0]! - 0.2, measured.join(" "));
+  assert.match(verdict!, /^no gain, model unchanged: R@1 \d+ of 15 held-out examples, which chose/);
+  assert.match(verdict!, /; 15 questions show MRR to ±\d+\.\d points/);
+  assert.equal(filesOf(out), filesOf(model));
+  const card = readFileSync(join(out, "README.md"), "utf8");
+  assert.match(card, "| trained on | sixty.jsonl, 45 of 60 questions |");
+});
+
+test("a stop changes nothing, and another held-out question is refused by its file", async () => {
+  const parts = { ...losing, out: at("parts"), resume: true };
+  const stop = new AbortController();
+  await finish(train({ ...parts, signal: stop.signal }), (event) => {
+    if (event.type === "step" && event.step === 2) stop.abort();
+  });
+  await finish(train(parts));
+  assert.equal(metricsOf(parts.out), metricsOf(at("lost")));
+  const held = await heldOut();
+  assert.is(held.size, 15);
+  const others = QUESTIONS.map((one, i) =>
+    held.has(`${i}`) ? { ...one, answers: ["none"] } : one,
+  );
+  await refused(
+    finish(train({ ...parts, data: writeLines(at("other.jsonl"), others) })),
+    /other\.jsonl, questions: expected the training data that the run began with, got another/,
+  );
+});
+
+/** The passages of the questions that the rule of `adapt` holds out. */
+async function heldOut(): Promise<ReadonlySet<string>> {
+  const examples = QUESTIONS.map(({ passage_id: id, ...one }) => ({ id, ...one, relevant: [id] }));
+  const passages = {
+    size: PASSAGES.length,
+    async *passages(accept: (id: string) => boolean = () => true) {
+      yield* PASSAGES.filter(({ id }) => accept(id));
+    },
+  };
+  const options = { seed: 0, max: () => 600 };
+  const splits = await holdOut(new Map([["questions", examples]]), passages, options);
+  return new Set(splits.get("questions")!.heldOut.map(({ id }) => id));
+}
+
+/** Without times. */
+const metricsOf = (out: string): object[] =>
+  readFileSync(join(`${out}.run`, "metrics.jsonl"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => ({ ...JSON.parse(line), seconds: 0, questionsPerSecond: 0 }));
+
+test("with all questions trained on, nothing is measured, and the last model is kept", async () => {
+  const out = at("whole");
+  const { plan, outcome, verdict, saved } = await finish(train({ ...losing, out, holdOut: false }));
+  assert.equal(plan.sources, [{ name: "questions", examples: 60 }]);
+  assert.equal([plan.measured, outcome, saved], [undefined, undefined, 4]);
+  assert.is(plan.unmeasured, "no questions are held out");
+  assert.match(verdict!, /^no verdict: no questions are held out, so the last model is kept/);
+  assert.not.equal(filesOf(out), filesOf(model));
+});
+
+test("too few questions, and a model without weights, say why nothing is measured", async () => {
+  const dry = { ...losing, out: at("dry"), dryRun: true };
+  const three = writeLines(at("three.jsonl"), QUESTIONS.slice(0, 3));
+  const few = await finish(train({ ...dry, data: three }));
+  assert.is(few.plan.unmeasured, "3 questions are too few to hold some out");
+  mkdirSync(at("random"));
+  for (const name of ["config.json", "spiece.model"])
+    writeFileSync(join(at("random"), name), readFileSync(join(model, name)));
+  const random = await finish(train({ ...dry, model: at("random") }));
+  assert.is(random.plan.unmeasured, "training begins with random weights");
+  assert.equal(random.plan.sources, [{ name: "questions", examples: 60 }]);
+});
+
+test.run();
