@@ -1,21 +1,12 @@
 /** Trains a model from questions and answers. Source: ReAtt (Jiang et al. 2022), section 3. */
 
 import { rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { cardEntries } from "../options/records.ts";
 import { type Corpus, openCorpus } from "./examples/corpus.ts";
-import type { Example } from "./examples/example.ts";
-import { heldOutCount, maxHeldOut } from "./examples/held-out.ts";
-import type { TrainingData } from "./examples/training-data.ts";
-import {
-  fittingQuestions,
-  questionExamples,
-  questionSource,
-  readQuestionsAbout,
-  readTrainingFile,
-} from "./examples/training-questions.ts";
+import { readTrainingFile } from "./examples/training-questions.ts";
 import { candidatesFile } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
 import {
@@ -36,12 +27,20 @@ import {
   withSteps,
 } from "./plan/plan.ts";
 import { SAMPLES, sampleOf } from "./plan/samples.ts";
-import { heldOutOf, type Questions, questionData } from "./question-data.ts";
+import {
+  filesText,
+  heldOutOf,
+  plannedQuestions,
+  type Questions,
+  questionData,
+  readFiles,
+  trainedOn,
+} from "./question-data.ts";
 import { writeModelCard } from "./run/card.ts";
 import { checkDecisions, findRun, lengthened, type RunCheckpoint } from "./run/checkpoint.ts";
 import type { RunEvent, TrainingResult } from "./run/events.ts";
 import { readStartingModel } from "./run/parameters.ts";
-import { decisionsOf, type Run, resolveRun, type StartingModel } from "./run/run.ts";
+import { decisionsOf, type Run, resolveRun } from "./run/run.ts";
 import { checkFree, runFolder } from "./run/run-folder.ts";
 import { type RunKind, readRunRecord, withRecord, writeRunRecord } from "./run/run-record.ts";
 import { runTraining } from "./run/run-training.ts";
@@ -109,8 +108,7 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   yield { type: "plan", plan };
   if (options.dryRun) return { plan, ...nothingDone(run) };
   const complete = { ...options, steps: run.schedule.steps };
-  await begin(run, complete, found);
-  const file = basename(options.data);
+  await begin(run, complete, questions, found);
   const data = yield* questionData(run, corpus, questions);
   const before = found?.seconds ?? 0;
   const budget = budgetOf(run, started - 1000 * before, work, estimate);
@@ -121,13 +119,13 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const seconds = before + (performance.now() - started) / 1000;
   await writeModelCard(run, {
     isBased,
-    description: `A ReAtt model trained on questions and answers of ${file}.`,
+    description: `A ReAtt model trained on questions and answers of ${filesText(questions)}.`,
     corpus: { file: options.corpus, passages: corpus.size, digest: corpus.digest },
-    trainedOn: trainedOn(file, questions, data.counts),
+    trainedOn: trainedOn(questions, data.counts),
     data: data.digest,
     training: result,
     ...{ verdict, seconds },
-    options: cardEntries(TRAIN_OPTIONS, { ...complete }),
+    options: cardEntries(TRAIN_OPTIONS, { ...complete, data: filesText(questions) }),
   });
   return { plan, ...result, verdict, seconds };
 }
@@ -142,16 +140,13 @@ async function prepare(given: TrainOptions, options: TrainRequest, corpus: Corpu
   const decided = resolveRun(options, start, corpus);
   const leftOut: string[] = [];
   const tell = (what: string) => leftOut.push(what);
-  const all = await readQuestionsAbout(corpus, options.data, options.signal, tell);
-  const examples = questionExamples(await fittingQuestions(options.model, all, tell));
-  const questions = { file: options.data, examples, whole: whyWhole(options, start, examples) };
+  const questions = await readFiles(options, start, corpus, tell);
   const found = options.dryRun ? undefined : await findRun(decided.out, decided.resume);
   const work = await workOf(decided, corpus, questions);
   checkMeasured(options, work.unmeasured);
   const estimate = await estimateRun(decided, work, corpus);
   const run = withSteps(decided, given.steps, estimate);
-  const trained = examples.length - heldOutOf(questions, options);
-  const sources = [{ name: questionSource.name, examples: trained }];
+  const sources = plannedQuestions(questions, run);
   const plan = planRun(run, work, { sources, made: 0 }, estimate);
   const isBased = start.hasWeights;
   return { run, questions, leftOut, plan, work, estimate, found, isBased };
@@ -164,6 +159,7 @@ async function prepare(given: TrainOptions, options: TrainRequest, corpus: Corpu
 async function begin(
   run: Run,
   options: TrainRequest,
+  { files }: Questions,
   found: RunCheckpoint | undefined,
 ): Promise<void> {
   await createOutputDirectory(run.folder);
@@ -171,36 +167,15 @@ async function begin(
   const longer = found && lengthened(found, decisions);
   if (longer) checkDecisions(run.out, longer, decisions);
   if (found && longer === found) return;
-  if (longer) await rm(join(run.folder, candidatesFile(questionSource, 0)), { force: true });
+  if (longer)
+    for (const { source } of files)
+      await rm(join(run.folder, candidatesFile(source, 0)), { force: true });
   await writeRunRecord(TRAINING, options);
-}
-
-/** Why all questions are trained on. Undefined if some are held out. */
-function whyWhole(
-  { dev, holdOut, minutes }: TrainRequest,
-  { hasWeights }: StartingModel,
-  { length }: readonly Example[],
-): string | undefined {
-  if (dev !== undefined) return "dev questions are measured";
-  if (!holdOut) return "no questions are held out";
-  if (!hasWeights) return "training begins with random weights";
-  if (heldOutCount(length, maxHeldOut({ minutes })) > 0) return undefined;
-  return `${length} questions are too few to hold some out`;
 }
 
 const notMeasured = ({ unmeasured }: TrainingPlan): string =>
   `no verdict: ${unmeasured ?? "the passages of the held-out questions are unknown"}, so the last ` +
   "model is kept, even if it is worse than the given one; compare both with reatt benchmark";
-
-/** The questions of the file, and how many of them were trained on. */
-const trainedOn = (
-  file: string,
-  { examples }: Questions,
-  counts: TrainingData["counts"],
-): string =>
-  counts
-    ? `${file}, ${counts.sources[0]!.training} of ${examples.length} questions`
-    : `${file}, ${examples.length} questions`;
 
 /** What `train` returns. After a dry run no step is done, and no file is written. */
 export interface TrainResult extends TrainingResult {
@@ -227,7 +202,9 @@ async function workOf(run: Run, { size }: Corpus, questions: Questions): Promise
   return {
     ...{ passages: size, writesIndex: false, asked: measured?.questions ?? 0, measured },
     unmeasured: measured ? undefined : questions.whole,
-    samples: questions.examples.slice(0, SAMPLES).map((one) => sampleOf(questionSource.name, one)),
+    samples: questions.files.flatMap(({ source, examples }) =>
+      examples.slice(0, SAMPLES).map((one) => sampleOf(source.name, one)),
+    ),
   };
 }
 

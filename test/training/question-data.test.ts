@@ -4,7 +4,13 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { readText } from "../../src/cli/line/option-text.ts";
+import { openCorpus } from "../../src/training/examples/corpus.ts";
 import { holdOut } from "../../src/training/examples/held-out.ts";
+import { TRAIN_OPTIONS, withDefaults } from "../../src/training/options/train-options.ts";
+import { questionData, readFiles } from "../../src/training/question-data.ts";
+import { readStartingModel } from "../../src/training/run/parameters.ts";
+import { resolveRun } from "../../src/training/run/run.ts";
 import { train } from "../../src/training/train.ts";
 import { refused } from "../checkpoints/support.ts";
 import { finish } from "../support/adaptation.ts";
@@ -123,6 +129,85 @@ test("too few questions, and a model without weights, say why nothing is measure
   const random = await finish(train({ ...dry, model: at("random") }));
   assert.is(random.plan.unmeasured, "training begins with random weights");
   assert.equal(random.plan.sources, [{ name: "questions", examples: 60 }]);
+});
+
+test("several files give questions by their weights, else by their numbers", async () => {
+  await using corpus = await openCorpus(losing.corpus);
+  /** How many of twelve questions are of the second file, which has every third question. */
+  const ofSecond = async (out: string, weights: readonly (number | undefined)[]) => {
+    const parts = [QUESTIONS.filter((_, i) => i % 3 > 0), QUESTIONS.filter((_, i) => i % 3 === 0)];
+    const data = parts.map((questions, i) => ({
+      file: writeLines(at(`${out}-${i}.jsonl`), questions),
+      weight: weights[i],
+    }));
+    const given = { ...losing, ...{ out: at(out), data, holdOut: false, steps: 3 } };
+    mkdirSync(at(`${out}.run`));
+    const start = await readStartingModel(model);
+    const options = withDefaults(given);
+    const questions = await readFiles(options, start, corpus, () => {});
+    const run = resolveRun(options, start, corpus);
+    const drawing = (await finish(questionData(run, corpus, questions))).examples(0, undefined);
+    const { size, example } = await finish(drawing);
+    assert.is(size, 12);
+    const names = new Set(parts[1]!.map(({ question }) => question));
+    const drawn = Array.from({ length: size }, (_, i) => example(i, 0).question);
+    assert.is(new Set(drawn).size, 12, "none twice");
+    return drawn.filter((question) => names.has(question)).length;
+  };
+  assert.is(await ofSecond("union", []), 4);
+  assert.is(await ofSecond("weighed", [1, 3]), 9);
+  assert.is(await ofSecond("partly", [undefined, 8]), 2); // 40 to 8
+});
+
+test("a run on two files goes on by its folder, and an error names the file that changed", async () => {
+  const [a, b] = [0, 1].map((part) =>
+    writeLines(
+      at(`part-${part}.jsonl`),
+      QUESTIONS.filter((_, i) => i % 2 === part),
+    ),
+  ) as [string, string];
+  const out = at("two");
+  const short = { ...losing, holdOut: false, steps: 2, out, data: [a, { file: b, weight: 10 }] };
+  const stop = new AbortController();
+  const { plan } = await finish(train({ ...short, signal: stop.signal }), (event) => {
+    if (event.type === "step") stop.abort();
+  });
+  assert.equal(plan.sources, [
+    { name: "questions-1 of part-0.jsonl", examples: 30 },
+    { name: "questions-2 of part-1.jsonl", examples: 30 },
+  ]);
+  const record = JSON.parse(readFileSync(join(`${out}.run`, "training.json"), "utf8"));
+  assert.equal(record.options.data, ["../part-0.jsonl", { file: "../part-1.jsonl", weight: 10 }]);
+  const before = readFileSync(b);
+  writeLines(b, QUESTIONS.slice(0, 20));
+  await refused(
+    finish(train({ out, resume: true })),
+    /part-1\.jsonl, questions-2: expected the training data that the run began with, got another/,
+  );
+  writeFileSync(b, before);
+  assert.is((await finish(train({ out, resume: true }))).step, 2);
+  const card = readFileSync(join(out, "README.md"), "utf8");
+  assert.match(
+    card,
+    "| part-0.jsonl, 30 questions with weight 30; part-1.jsonl, 30 questions with",
+  );
+  assert.match(card, "| data | part-0.jsonl, part-1.jsonl |");
+});
+
+test("on the command line a weight follows the file, whose name can have one, too", () => {
+  const { data } = TRAIN_OPTIONS;
+  assert.equal(readText(data, "data", "a.jsonl"), ["a.jsonl"]);
+  assert.equal(readText(data, "data", "a=b.jsonl=0.5"), [{ file: "a=b.jsonl", weight: 0.5 }]);
+  const named = writeLines(at("c=2"), QUESTIONS);
+  assert.equal(readText(data, "data", named), [named]);
+  assert.throws(
+    () => readText(data, "data", "a.jsonl=0"),
+    /--data: expected a number above 0, got/,
+  );
+  assert.throws(
+    () => withDefaults({ ...losing, data: [], out: at("no") }),
+    /data: expected a path/,
+  );
 });
 
 test.run();

@@ -1,10 +1,14 @@
 /** The options of `train`. */
 
+import { existsSync } from "node:fs";
+import { z } from "zod";
 import { EMBEDDED_MODEL } from "../../hub/model-name.ts";
 import { InputError } from "../../io/errors.ts";
 import {
   flag,
   type Given,
+  infoOf,
+  number,
   option,
   optionally,
   path,
@@ -24,6 +28,24 @@ export const TRAINING_DATA = option(path(), {
   placeholder: "FILE",
 });
 
+const FILES = "a path, or a list of paths and of { file, weight }";
+
+/** A file of questions, with the relative frequency of its questions. */
+const weighedFile = z.strictObject({ file: path(), weight: number({ above: 0 }).optional() });
+
+/** What `data` names: a file, and how often its questions are drawn. */
+export type WeighedFile = z.output<typeof weighedFile>;
+
+/** `FILE=2` is a file with a weight, unless there is a file of that name. */
+function fileOf(given: string): (string | WeighedFile)[] {
+  const [, file, weight] = /^(.+)=([\d.]+)$/su.exec(given) ?? [];
+  return file === undefined || existsSync(given) ? [given] : [{ file, weight: Number(weight) }];
+}
+
+/** The files of `data`. */
+export const weighedFiles = (data: TrainRequest["data"]): WeighedFile[] =>
+  [data].flat().map((one) => (typeof one === "string" ? { file: one } : one));
+
 const TRAIN_FILES = {
   ...RUN_FILES,
   /** Folder or name of the model to start from. Default: the model of the package. */
@@ -31,10 +53,21 @@ const TRAIN_FILES = {
   /** Passages: JSON Lines, plain or gzip. Default, to resume a run: those of the run. */
   corpus: optionally(RUN_FILES.corpus, RECORDED),
   /**
-   * Training questions with their answers: see `readTrainingFile`. Default, to resume a run: those
-   * of the run.
+   * Training questions with their answers: see `readTrainingFile`. Of several files, each gives
+   * questions in proportion to its weight, by default the number of its questions. Default, to
+   * resume a run: those of the run.
    */
-  data: optionally(TRAINING_DATA, RECORDED),
+  data: option(
+    z.union([path(), z.array(z.union([path(), weighedFile])).min(1, FILES)], FILES).optional(),
+    {
+      ...infoOf(TRAINING_DATA),
+      help: `${infoOf(TRAINING_DATA).help}; several are drawn from by weight, else by their sizes`,
+      placeholder: "FILE[=WEIGHT]",
+      defaultText: RECORDED,
+      repeated: true,
+      parse: fileOf,
+    },
+  ),
 };
 
 const HOLD_OUT = {
@@ -84,7 +117,9 @@ export interface TrainOptions extends Given<TrainTable> {
 }
 
 export type TrainRequest = RunRequest &
-  Omit<Resolved<TrainTable>, keyof RunRequest | "data"> & { readonly data: string };
+  Omit<Resolved<TrainTable>, keyof RunRequest | "data"> & {
+    readonly data: NonNullable<Resolved<TrainTable>["data"]>;
+  };
 
 /**
  * Checks the options and fills in the defaults.
@@ -95,17 +130,17 @@ export type TrainRequest = RunRequest &
 export function withDefaults(given: TrainOptions): TrainRequest {
   const options = resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given);
   const { model = EMBEDDED_MODEL, corpus, data } = options;
-  const files = { corpus, data };
-  for (const [name, file] of Object.entries(files))
-    if (file === undefined)
-      throw new InputError({
-        where: name,
-        expected: "a path as text",
-        got: "nothing",
-        remedy: options.resume ? "add it: out has no run to resume" : "add it",
-      });
+  const missing = (name: string): never => {
+    throw new InputError({
+      where: name,
+      expected: "a path as text",
+      got: "nothing",
+      remedy: options.resume ? "add it: out has no run to resume" : "add it",
+    });
+  };
+  const files = { corpus: corpus ?? missing("corpus"), data: data ?? missing("data") };
   const { steps = STEPS } = options;
-  const complete = { ...options, model, steps, ...(files as Record<keyof typeof files, string>) };
+  const complete = { ...options, model, steps, ...files };
   checkEffects(complete, TRAIN_OPTIONS);
   return complete;
 }

@@ -182,7 +182,7 @@ const SATURATED = 0.95;
  * What a run brought, in a line: `gain: R@1 25 → 41 of 100 held-out examples, MRR +9.0 points (95 %
  * interval +3.1 to +15.2)`, with answers, hybrid search, BM25 and reading beside it. `gain in
  * hybrid search` or `gain in reading` if only their interval lies above 0, `no clear gain` if none
- * does; or that the original model was kept, what was refused, and what was higher and yet not kept.
+ * does; or that the original model was kept, what was refused, and what was higher but not kept.
  */
 export function verdictOf({
   outcome,

@@ -91,7 +91,7 @@ test("train of the query side: an index of the first model remains valid", async
   ]) {
     const trained = join(folder.path, part.join(" "));
     const given = ["--model", model, "--corpus", corpus, "--data", data, "--out", trained];
-    const options = [...small, ...part, "--options", settings];
+    const options = [...small, ...part, "--no-hold-out", "--options", settings];
     const { code, stderr, stdout } = await runCaptured(["train", ...given, ...options]);
     assert.is(code, 0, stderr);
     assert.match(stdout, `Finished after step 1: ${trained}\n`);
