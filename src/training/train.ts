@@ -68,7 +68,8 @@ export type TrainingEvent = RunEvent | PlanEvent;
  *
  * It measures on `dev`, or else on some questions of `data` that it does not train on, and keeps
  * the best model, which can be the given one. If nothing is measured (`holdOut: false`, a model
- * without weights, fewer than four questions), it keeps the last one.
+ * without weights, fewer than four questions), it keeps the last one. A run on held-out questions
+ * ends early if retrieval is clearly below its best in three measurements in a row.
  *
  * @returns the plan, where the model and the report are, and what the run brought
  * @throws {InputError} if a file or an option cannot be used, and if a loss is not finite.
@@ -113,7 +114,7 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const before = found?.seconds ?? 0;
   const budget = budgetOf(run, started - 1000 * before, work, estimate);
   const result = yield* runTraining(run, data, corpus, budget);
-  if (result.failure !== undefined) throw diverged(result.failure, result);
+  if (result.diverged !== undefined) throw diverged(result.diverged, result);
   if (!result.finished) return { plan, ...result };
   const verdict = result.outcome ? verdictOf(result) : notMeasured(plan);
   const seconds = before + (performance.now() - started) / 1000;

@@ -108,6 +108,17 @@ const metricsOf = (out: string): object[] =>
     .split("\n")
     .map((line) => ({ ...JSON.parse(line), seconds: 0, questionsPerSecond: 0 }));
 
+test("a run whose retrieval falls ends early, with the given model", async () => {
+  const out = at("fallen");
+  const falling = { ...losing, out, steps: 30, monitorSteps: 1 };
+  const { step, finished, failure, outcome, verdict } = await finish(train(falling));
+  assert.equal([finished, outcome!.step], [true, 0]);
+  assert.ok(step < 30, `${step}`);
+  assert.is(failure, "retrieval fell in 3 measurements in a row");
+  assert.match(verdict!, /^no gain, model unchanged/);
+  assert.equal(filesOf(out), filesOf(model));
+});
+
 test("with all questions trained on, nothing is measured, and the last model is kept", async () => {
   const out = at("whole");
   const { plan, outcome, verdict, saved } = await finish(train({ ...losing, out, holdOut: false }));
