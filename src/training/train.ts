@@ -95,6 +95,13 @@ export type TrainingEvent = RunEvent | PlanEvent;
  * ```
  */
 export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainResult> {
+  const result = yield* trial(given);
+  if (result.diverged !== undefined) throw divergedError(result);
+  return result;
+}
+
+/** The same, but a run whose loss is not finite returns. */
+export async function* trial(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainResult> {
   const started = performance.now();
   const located = yield* withModelFolder(await withRecorded(given));
   const options = withDefaults(located);
@@ -114,8 +121,7 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   const before = found?.seconds ?? 0;
   const budget = budgetOf(run, started - 1000 * before, work, estimate);
   const result = yield* runTraining(run, data, corpus, budget);
-  if (result.diverged !== undefined) throw diverged(result.diverged, result);
-  if (!result.finished) return { plan, ...result };
+  if (!result.finished || result.diverged !== undefined) return { plan, ...result };
   const verdict = result.outcome ? verdictOf(result) : notMeasured(plan);
   const seconds = before + (performance.now() - started) / 1000;
   await writeModelCard(run, {
@@ -229,7 +235,8 @@ async function withRecorded(given: TrainOptions): Promise<TrainOptions> {
   return record ? withRecord(given, record) : given;
 }
 
-function diverged(failure: string, { folder, checkpoint }: TrainingResult): InputError {
+/** @param result of a run whose loss is not finite */
+export function divergedError({ diverged, folder, checkpoint }: TrainingResult): InputError {
   const saved =
     checkpoint === undefined
       ? "there is no checkpoint yet"
@@ -237,7 +244,7 @@ function diverged(failure: string, { folder, checkpoint }: TrainingResult): Inpu
   return new InputError({
     where: "training",
     expected: "a finite loss and gradient",
-    got: failure,
+    got: diverged!,
     remedy: `begin again with a lower learning rate; ${saved}`,
   });
 }

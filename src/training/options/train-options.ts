@@ -90,6 +90,14 @@ const TRAIN_SETTINGS = {
   steps: withDerivedDefault(RUN_SETTINGS.steps, `${STEPS}, or as --minutes allow`),
 };
 
+const RATES = "two or more different numbers from 0 on";
+
+/** The learning rates of a sweep. */
+export const SWEPT_RATES: z.ZodArray<z.ZodNumber> = z
+  .array(number({ from: 0 }), RATES)
+  .min(2, RATES)
+  .refine((rates) => new Set(rates).size === rates.length, RATES);
+
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
 type TrainTable = typeof TRAIN_FILES &
   typeof DEV_FILE &
@@ -103,6 +111,27 @@ export const TRAIN_OPTIONS: TrainTable = {
   ...HOLD_OUT,
   ...RUN_SETTINGS,
   ...TRAIN_SETTINGS,
+};
+
+const RATE_OR_RATES = "a number from 0 on, or several, each another one, with commas between";
+const { learningRate } = TRAIN_OPTIONS;
+
+/** The learning rate of the command, which tries several. */
+export const SWEPT_OPTION = {
+  learningRate: option(
+    z
+      .union([learningRate.unwrap(), SWEPT_RATES], RATE_OR_RATES)
+      .default(learningRate.def.defaultValue),
+    {
+      ...infoOf(learningRate),
+      help: "peak learning rate; several are tried in turn, and the best model is kept",
+      placeholder: "X[,X...]",
+      parse(given) {
+        const rates = given.split(",").map((rate) => (rate.trim() === "" ? rate : Number(rate)));
+        return rates.length === 1 ? rates[0] : rates;
+      },
+    },
+  ),
 };
 
 /**
