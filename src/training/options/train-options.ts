@@ -78,6 +78,7 @@ const HOLD_OUT = {
    */
   holdOut: option(flag().default(true), {
     help: "without --dev, choose by questions of --data that are not trained on",
+    flag: false,
     card: false,
   }),
 };

@@ -84,14 +84,14 @@ for (const [title, [args, code, message]] of Object.entries(WRONG))
 test("train of the query side: an index of the first model remains valid", async () => {
   const small = ["--steps", "1", "--questions", "2", "--candidates-per-question", "2"];
   const settings = join(folder.path, "options.json");
-  writeFileSync(settings, JSON.stringify({ maxAnswerTokens: 8 }));
+  writeFileSync(settings, JSON.stringify({ maxAnswerTokens: 8, holdOut: false }));
   for (const part of [
     ["--train", "query"],
     ["--train", "query", "--layers", "1"],
   ]) {
     const trained = join(folder.path, part.join(" "));
     const given = ["--model", model, "--corpus", corpus, "--data", data, "--out", trained];
-    const options = [...small, ...part, "--no-hold-out", "--options", settings];
+    const options = [...small, ...part, "--options", settings];
     const { code, stderr, stdout } = await runCaptured(["train", ...given, ...options]);
     assert.is(code, 0, stderr);
     assert.match(stdout, `Finished after step 1: ${trained}\n`);
