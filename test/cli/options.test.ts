@@ -67,6 +67,7 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
     "1|2|4|8": ["4", 4],
     "1|2|4|8|32": ["4", 4],
     "DIR|NAME,...": ["some-text", [{ directory: "some-text" }]],
+    "FILE[=WEIGHT]": ["some-text", "some-text"],
     CONDITION: ["year >= 2020", { year: { gte: 2020 } }],
     "K,K,...": ["10,3,10", [3, 10]],
     "NAME,NAME": ["crops,titles", ["crops", "titles"]],
