@@ -130,6 +130,7 @@ async function trainOn(
     corpus,
     out,
     data: file,
+    holdOut: false,
   });
   for (let next = await run.next(); !next.done; next = await run.next())
     if (next.value.type === "step") console.error(objective, next.value.step, next.value.losses);

@@ -37,7 +37,7 @@ import { ROUTES } from "../src/server/http/routes.ts";
 import { SERVER_OPTIONS } from "../src/server/options.ts";
 import { NEGATIVES_OPTIONS } from "../src/training/negatives/mine-negatives.ts";
 import { ADAPT_OPTIONS } from "../src/training/options/adapt-options.ts";
-import { TRAIN_OPTIONS } from "../src/training/options/train-options.ts";
+import { SWEPT_OPTION, TRAIN_OPTIONS } from "../src/training/options/train-options.ts";
 import { PHRASE_TRAINING_OPTIONS } from "../src/training/phrases/train-phrases.ts";
 import { PRUNING_TRAINING_OPTIONS } from "../src/training/pruning/train-pruning.ts";
 
@@ -56,7 +56,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
     }),
   "options of an answer": () => optionTable({ ...READ_TOP_K, ...ANSWER_OPTIONS, ...UNANSWERED }),
   "options of serve": () => optionTable(SERVER_OPTIONS),
-  "options of train": () => optionTable(TRAIN_OPTIONS),
+  "options of train": () => optionTable({ ...TRAIN_OPTIONS, ...SWEPT_OPTION }),
   "options of adapt": () =>
     optionTable(without(ADAPT_OPTIONS, { ...DOCUMENT_OPTIONS, ...TRAIN_OPTIONS })),
   "options of train phrases": () => optionTable(without(PHRASE_TRAINING_OPTIONS, TRAIN_OPTIONS)),

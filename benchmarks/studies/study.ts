@@ -116,7 +116,7 @@ async function train(options: Options, seed: number, out: string): Promise<void>
   const given = Object.entries({ ...options, seed: `${seed}`, out }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
-  const text = JSON.stringify(Object.fromEntries(given.map(libraryOption)));
+  const text = JSON.stringify({ holdOut: false, ...Object.fromEntries(given.map(libraryOption)) });
   await removeRun(out);
   await writeFile(`${out}.json`, text);
   console.error(`reatt train --options ${out}.json # ${text}`);

@@ -60,6 +60,7 @@ export type { RunEvent, TrainingResult } from "./run/events.ts";
 export type { HybridMeasures } from "./run/run-log.ts";
 export type { WrittenModel } from "./run/written-model.ts";
 export type { SalientSpan, Tagger } from "./salient-spans/index.ts";
+export { type SweepOptions, type SweepResult, sweep, type Trial } from "./sweep.ts";
 export { type TrainingEvent, type TrainResult, train } from "./train.ts";
 export { openTrainer, type Trainer, type TrainerOptions } from "./trainer.ts";
 export type { Gain, RefusedModel } from "./verdict/decision.ts";

@@ -1,28 +1,22 @@
 /** Trains a model from questions and answers. Source: ReAtt (Jiang et al. 2022), section 3. */
 
 import { rm } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { modelTitle } from "../hub/model-title.ts";
+import { join } from "node:path";
 import { createOutputDirectory } from "../io/create-directory.ts";
 import { InputError } from "../io/errors.ts";
 import { cardEntries } from "../options/records.ts";
 import { type Corpus, openCorpus } from "./examples/corpus.ts";
-import type { Example } from "./examples/example.ts";
-import {
-  fittingQuestions,
-  questionExamples,
-  questionSource,
-  readQuestionsAbout,
-  readTrainingFile,
-} from "./examples/training-questions.ts";
-import { candidatesFile, withCandidates } from "./examples/with-candidates.ts";
+import { readTrainingFile } from "./examples/training-questions.ts";
+import { candidatesFile } from "./examples/with-candidates.ts";
 import { withModelFolder } from "./options/model-folder.ts";
 import {
+  checkMeasured,
   TRAIN_OPTIONS,
   type TrainOptions,
   type TrainRequest,
   withDefaults,
 } from "./options/train-options.ts";
+import { type PlannedMeasurement, sampledMeasurement } from "./plan/pace.ts";
 import {
   budgetOf,
   estimateRun,
@@ -33,11 +27,20 @@ import {
   withSteps,
 } from "./plan/plan.ts";
 import { SAMPLES, sampleOf } from "./plan/samples.ts";
+import {
+  filesText,
+  heldOutOf,
+  plannedQuestions,
+  type Questions,
+  questionData,
+  readFiles,
+  trainedOn,
+} from "./question-data.ts";
 import { writeModelCard } from "./run/card.ts";
 import { checkDecisions, findRun, lengthened, type RunCheckpoint } from "./run/checkpoint.ts";
 import type { RunEvent, TrainingResult } from "./run/events.ts";
 import { readStartingModel } from "./run/parameters.ts";
-import { candidateSettings, decisionsOf, type Run, resolveRun } from "./run/run.ts";
+import { decisionsOf, type Run, resolveRun } from "./run/run.ts";
 import { checkFree, runFolder } from "./run/run-folder.ts";
 import { type RunKind, readRunRecord, withRecord, writeRunRecord } from "./run/run-record.ts";
 import { runTraining } from "./run/run-training.ts";
@@ -63,9 +66,12 @@ export type TrainingEvent = RunEvent | PlanEvent;
  *
  * Source: ReAtt (Jiang et al. 2022), section 3.
  *
- * With `dev` it keeps the best measured model, which can be the given one; else the last one.
+ * It measures on `dev`, or else on some questions of `data` that it does not train on, and keeps
+ * the best model, which can be the given one. If nothing is measured (`holdOut: false`, a model
+ * without weights, fewer than four questions), it keeps the last one. A run on held-out questions
+ * ends early if retrieval is clearly below its best in three measurements in a row.
  *
- * @returns the plan, where the model and the report are, and what the run brought on dev
+ * @returns the plan, where the model and the report are, and what the run brought
  * @throws {InputError} if a file or an option cannot be used, and if a loss is not finite.
  *
  * @example
@@ -89,6 +95,13 @@ export type TrainingEvent = RunEvent | PlanEvent;
  * ```
  */
 export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainResult> {
+  const result = yield* trial(given);
+  if (result.diverged !== undefined) throw divergedError(result);
+  return result;
+}
+
+/** The same, but a run whose loss is not finite returns. */
+export async function* trial(given: TrainOptions): AsyncGenerator<TrainingEvent, TrainResult> {
   const started = performance.now();
   const located = yield* withModelFolder(await withRecorded(given));
   const options = withDefaults(located);
@@ -103,27 +116,23 @@ export async function* train(given: TrainOptions): AsyncGenerator<TrainingEvent,
   yield { type: "plan", plan };
   if (options.dryRun) return { plan, ...nothingDone(run) };
   const complete = { ...options, steps: run.schedule.steps };
-  await begin(run, complete, found);
-  const file = basename(options.data);
-  const data = withCandidates(candidateSettings(run), corpus, questionSource, questions);
-  const kind = `Training of ${modelTitle(run.model)} on ${file}`;
-  const parts = [{ name: questionSource.name, digest: data.digest, file: options.data }];
+  await begin(run, complete, questions, found);
+  const data = yield* questionData(run, corpus, questions);
   const before = found?.seconds ?? 0;
   const budget = budgetOf(run, started - 1000 * before, work, estimate);
-  const result = yield* runTraining(run, { ...data, kind, parts }, corpus, budget);
-  if (result.failure !== undefined) throw diverged(result.failure, result);
-  if (!result.finished) return { plan, ...result };
-  const verdict = result.outcome ? verdictOf(result) : NOT_MEASURED;
+  const result = yield* runTraining(run, data, corpus, budget);
+  if (!result.finished || result.diverged !== undefined) return { plan, ...result };
+  const verdict = result.outcome ? verdictOf(result) : notMeasured(plan);
   const seconds = before + (performance.now() - started) / 1000;
   await writeModelCard(run, {
     isBased,
-    description: `A ReAtt model trained on questions and answers of ${file}.`,
+    description: `A ReAtt model trained on questions and answers of ${filesText(questions)}.`,
     corpus: { file: options.corpus, passages: corpus.size, digest: corpus.digest },
-    trainedOn: `${file}, ${questions.length} questions`,
+    trainedOn: trainedOn(questions, data.counts),
     data: data.digest,
     training: result,
     ...{ verdict, seconds },
-    options: cardEntries(TRAIN_OPTIONS, { ...complete }),
+    options: cardEntries(TRAIN_OPTIONS, { ...complete, data: filesText(questions) }),
   });
   return { plan, ...result, verdict, seconds };
 }
@@ -138,13 +147,13 @@ async function prepare(given: TrainOptions, options: TrainRequest, corpus: Corpu
   const decided = resolveRun(options, start, corpus);
   const leftOut: string[] = [];
   const tell = (what: string) => leftOut.push(what);
-  const all = await readQuestionsAbout(corpus, options.data, options.signal, tell);
-  const questions = questionExamples(await fittingQuestions(options.model, all, tell));
+  const questions = await readFiles(options, start, corpus, tell);
   const found = options.dryRun ? undefined : await findRun(decided.out, decided.resume);
   const work = await workOf(decided, corpus, questions);
+  checkMeasured(options, work.unmeasured);
   const estimate = await estimateRun(decided, work, corpus);
   const run = withSteps(decided, given.steps, estimate);
-  const sources = [{ name: questionSource.name, examples: questions.length }];
+  const sources = plannedQuestions(questions, run);
   const plan = planRun(run, work, { sources, made: 0 }, estimate);
   const isBased = start.hasWeights;
   return { run, questions, leftOut, plan, work, estimate, found, isBased };
@@ -157,6 +166,7 @@ async function prepare(given: TrainOptions, options: TrainRequest, corpus: Corpu
 async function begin(
   run: Run,
   options: TrainRequest,
+  { files }: Questions,
   found: RunCheckpoint | undefined,
 ): Promise<void> {
   await createOutputDirectory(run.folder);
@@ -164,13 +174,15 @@ async function begin(
   const longer = found && lengthened(found, decisions);
   if (longer) checkDecisions(run.out, longer, decisions);
   if (found && longer === found) return;
-  if (longer) await rm(join(run.folder, candidatesFile(questionSource, 0)), { force: true });
+  if (longer)
+    for (const { source } of files)
+      await rm(join(run.folder, candidatesFile(source, 0)), { force: true });
   await writeRunRecord(TRAINING, options);
 }
 
-const NOT_MEASURED =
-  "no verdict: without dev questions the last model is kept, even if it is worse than the given " +
-  "one; compare both with reatt benchmark";
+const notMeasured = ({ unmeasured }: TrainingPlan): string =>
+  `no verdict: ${unmeasured ?? "the passages of the held-out questions are unknown"}, so the last ` +
+  "model is kept, even if it is worse than the given one; compare both with reatt benchmark";
 
 /** What `train` returns. After a dry run no step is done, and no file is written. */
 export interface TrainResult extends TrainingResult {
@@ -190,22 +202,28 @@ const nothingDone = ({ out, folder }: Run): TrainingResult => ({
   samples: [],
 });
 
-/** The questions of `dev` are searched in the whole corpus, and all are answered. */
-async function workOf(
-  { measurements: { dev, devQuestions }, signal }: Run,
-  { size }: Corpus,
-  questions: readonly Example[],
-): Promise<RunWork> {
-  const all = dev === undefined ? 0 : (await readTrainingFile(dev, signal)).length;
-  const count = Math.min(all, devQuestions);
+async function workOf(run: Run, { size }: Corpus, questions: Questions): Promise<RunWork> {
+  const measured =
+    (await devMeasurement(run, size)) ??
+    sampledMeasurement("held-out examples", heldOutOf(questions, run), size);
   return {
-    ...{ passages: size, writesIndex: false, asked: count },
-    measured:
-      count > 0
-        ? { what: "dev questions", questions: count, passages: size, answered: count }
-        : undefined,
-    samples: questions.slice(0, SAMPLES).map((one) => sampleOf(questionSource.name, one)),
+    ...{ passages: size, writesIndex: false, asked: measured?.questions ?? 0, measured },
+    unmeasured: measured ? undefined : questions.whole,
+    samples: questions.files.flatMap(({ source, examples }) =>
+      examples.slice(0, SAMPLES).map((one) => sampleOf(source.name, one)),
+    ),
   };
+}
+
+/** The questions of `dev` are searched in the whole corpus, and all are answered. */
+async function devMeasurement(
+  { measurements: { dev, devQuestions }, signal }: Run,
+  passages: number,
+): Promise<PlannedMeasurement | undefined> {
+  if (dev === undefined) return undefined;
+  const { length } = await readTrainingFile(dev, signal);
+  const count = Math.min(length, devQuestions);
+  return { what: "dev questions", questions: count, passages, answered: count };
 }
 
 const TRAINING: RunKind = { name: "training", options: TRAIN_OPTIONS };
@@ -217,7 +235,8 @@ async function withRecorded(given: TrainOptions): Promise<TrainOptions> {
   return record ? withRecord(given, record) : given;
 }
 
-function diverged(failure: string, { folder, checkpoint }: TrainingResult): InputError {
+/** @param result of a run whose loss is not finite */
+export function divergedError({ diverged, folder, checkpoint }: TrainingResult): InputError {
   const saved =
     checkpoint === undefined
       ? "there is no checkpoint yet"
@@ -225,7 +244,7 @@ function diverged(failure: string, { folder, checkpoint }: TrainingResult): Inpu
   return new InputError({
     where: "training",
     expected: "a finite loss and gradient",
-    got: failure,
+    got: diverged!,
     remedy: `begin again with a lower learning rate; ${saved}`,
   });
 }

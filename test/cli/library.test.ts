@@ -204,6 +204,7 @@ const SAMPLES: Readonly<Record<string, readonly [needed: string, tested: string]
   "1|2|4|8": ["4", "1"],
   "1|2|4|8|32": ["4", "8"],
   "K,K,...": ["1", "3,10"],
+  "X[,X...]": ["0.5", "0.75"],
   "NAME,NAME": ["titles", "crops,titles"],
   "NAME=NUMBER,...": ["crops=1", "titles=0.5"],
   "SITE,...": ["https://example.org", "https://example.com"],

@@ -67,6 +67,7 @@ function sampleOf(schema: z.ZodType): readonly [text: string, value: unknown] {
     "1|2|4|8": ["4", 4],
     "1|2|4|8|32": ["4", 4],
     "DIR|NAME,...": ["some-text", [{ directory: "some-text" }]],
+    "FILE[=WEIGHT]": ["some-text", "some-text"],
     CONDITION: ["year >= 2020", { year: { gte: 2020 } }],
     "K,K,...": ["10,3,10", [3, 10]],
     "NAME,NAME": ["crops,titles", ["crops", "titles"]],
@@ -138,8 +139,9 @@ for (const entry of COMMANDS) {
         await fails(new RegExp(`${own} .* is missing`), name, own, own);
       });
 
-    // A condition has messages of its own (test/retrieval/where), and any text is a folder.
-    const isChecked = !["CONDITION", "DIR|NAME,..."].includes(infoOf(schema).placeholder ?? "");
+    // A condition has messages of its own (test/retrieval/where), and any text is a folder or a file.
+    const isAnyText = ["CONDITION", "DIR|NAME,...", "FILE[=WEIGHT]"];
+    const isChecked = !isAnyText.includes(infoOf(schema).placeholder ?? "");
     if (!isText(valueSchema(schema)) && takesValue(schema) && isChecked)
       test(`${entry.name} ${own} rejects other values`, async () => {
         await fails(new RegExp(`${own}: expected .*, got "#"`), name, own, "#");

@@ -99,7 +99,8 @@ for (const objective of ["retrieval", "supervised"] as const)
     const config = await makeTinyModel(model, TINY_STACKS);
     const out = at(`trained ${objective}`);
     const steps = { iterations: 1, steps: 2, questions: 2, learningRate: 0.01 };
-    await finish(train({ ...files, ...steps, model, out, objective, maxPassageTokens: 40 }));
+    const options = { ...files, ...steps, model, out, objective, maxPassageTokens: 40 };
+    await finish(train({ ...options, holdOut: false }));
     const [old, now] = [await loadWeights(model, config), await loadWeights(out, config)];
     const changed = [...now].filter(([name, values]) =>
       values.some((value, i) => value !== old.get(name)![i]),

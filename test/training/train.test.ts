@@ -142,8 +142,12 @@ test("a dry run says what would be done and writes nothing", async () => {
   assert.equal(plan.enough, { steps: 50, minutes: undefined });
   assert.ok(plan.seconds > 0 && plan.memoryBytes > 0 && plan.diskBytes > 0);
   assert.is(plan.samples.length, 5);
-  const unmeasured = await finish({ ...options, out, dev: undefined, dryRun: true });
+  const unmeasured = await finish({
+    ...{ ...options, out, dryRun: true },
+    ...{ dev: undefined, holdOut: false },
+  });
   assert.is(unmeasured.plan.measured, undefined);
+  assert.is(unmeasured.plan.unmeasured, "no questions are held out");
 });
 
 test("a time limit chooses the number of steps, with and without dev, and corrects it", async () => {
@@ -152,11 +156,14 @@ test("a time limit chooses the number of steps, with and without dev, and correc
     const out = join(folder.path, `timed-${dev !== undefined}`);
     const stop = new AbortController();
     const planned: number[] = [];
-    await finish({ ...timed, dev, out, minutes: 60, signal: stop.signal }, (event) => {
-      if (event.type !== "step") return;
-      planned.push(event.steps);
-      if (planned.length === 7) stop.abort();
-    });
+    await finish(
+      { ...timed, dev, holdOut: false, out, minutes: 60, signal: stop.signal },
+      (event) => {
+        if (event.type !== "step") return;
+        planned.push(event.steps);
+        if (planned.length === 7) stop.abort();
+      },
+    );
     assert.ok(planned.at(-1)! !== planned[0]!, planned.join(" "));
   }
   const out = join(folder.path, "no-time");
@@ -279,7 +286,7 @@ test("a corpus that changes under a run stops it; put back, the run goes on", as
     ...options,
     corpus,
     out: join(folder.path, "changing"),
-    dev: undefined,
+    ...{ dev: undefined, holdOut: false },
     steps: 1,
   };
   const run = finish(changing, (event) => {

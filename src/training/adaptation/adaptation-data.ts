@@ -7,7 +7,7 @@ import { canonicalJson } from "../../io/json/canonical-json.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { Example } from "../examples/example.ts";
-import { holdOut, type Split } from "../examples/held-out.ts";
+import { holdOut, maxHeldOut, type Split } from "../examples/held-out.ts";
 import { kept } from "../examples/kept.ts";
 import { madeExample, madeExamples } from "../examples/made-examples.ts";
 import type { Source, SourceTraits } from "../examples/sources/source.ts";
@@ -22,10 +22,10 @@ import {
 import { withCandidates } from "../examples/with-candidates.ts";
 import { PART_TEXTS } from "../options/trained.ts";
 import { candidateSettings } from "../run/run.ts";
-import { type Adaptation, maxHeldOut, wantedExamples } from "./adaptation.ts";
+import { createMonitorSet } from "../verdict/monitor-set.ts";
+import { type Adaptation, wantedExamples } from "./adaptation.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import { sourcesIn } from "./label-free.ts";
-import { createMonitorSet } from "./monitor-set.ts";
 
 /** @throws {InputError} if no source has an example with a candidate that helps. */
 export async function* adaptationData(

@@ -3,13 +3,12 @@
  * draws and holds out.
  */
 
-import { heldOutCount } from "../examples/held-out.ts";
+import { heldOutCount, maxHeldOut } from "../examples/held-out.ts";
 import { drawsFor, type Source } from "../examples/sources/source.ts";
 import type { AdaptOptions, AdaptRequest } from "../options/adapt-options.ts";
-import type { PlannedMeasurement } from "../plan/pace.ts";
+import { type PlannedMeasurement, sampledMeasurement } from "../plan/pace.ts";
 import type { PlannedExamples } from "../plan/plan.ts";
 import { type Run, resolveRun, type StartingModel } from "../run/run.ts";
-import { SAMPLES } from "../verdict/measure-model.ts";
 import type { AdaptationInputs } from "./inputs.ts";
 import { type ChosenSources, sourcesIn } from "./label-free.ts";
 import { withTokenWeights } from "./token-weights.ts";
@@ -54,13 +53,6 @@ const isRefined = (
 const MAX_EXAMPLES = 100_000;
 /** A tenth of these is enough for the retrieval monitor. */
 const MIN_EXAMPLES = 1_000;
-const MAX_HELD_OUT = 600;
-/** Fewer in a short run: each measurement of retrieval indexes their passages. */
-const HELD_OUT_PER_MINUTE = 20;
-
-/** Maximum number of held-out examples of each source; label-free sources share it. */
-export const maxHeldOut = ({ minutes = Infinity }: Pick<AdaptOptions, "minutes">): number =>
-  Math.min(MAX_HELD_OUT, Math.ceil(HELD_OUT_PER_MINUTE * minutes));
 
 /** The examples of the files to train on. */
 export function trainedExamples(
@@ -78,9 +70,6 @@ export const heldOutQuestions = (
   options: Pick<AdaptOptions, "minutes">,
 ): number => dev?.length ?? heldOutCount(questions.length, maxHeldOut(options));
 
-/** Random passages beside the relevant ones that a measurement searches. */
-export const MONITOR_PASSAGES = 400;
-
 /** What retrieval is measured with, if each question has one relevant passage; or nothing. */
 export function measuredWith(
   inputs: AdaptationInputs,
@@ -92,14 +81,8 @@ export function measuredWith(
   const ofFiles = [questions, labels].map(({ length }) => heldOutCount(length, most));
   const made = sources.labelFree.reduce((sum, { available }) => sum + available, 0);
   const heldOut = [...ofFiles, heldOutCount(made, most)].reduce((sum, count) => sum + count, 0);
-  const count = dev?.length ?? heldOut;
-  if (count === 0) return undefined;
-  return {
-    what: dev ? "dev questions" : "held-out examples",
-    questions: count,
-    passages: Math.min(passages, count + MONITOR_PASSAGES),
-    answered: Math.min(SAMPLES, count),
-  };
+  const what = dev ? "dev questions" : "held-out examples";
+  return sampledMeasurement(what, dev?.length ?? heldOut, passages);
 }
 
 /**

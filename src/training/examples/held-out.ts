@@ -21,6 +21,16 @@ const HELD_OUT_SHARE = 0.1;
  * tell a gain of three points from chance (docs/experiments/adaptation.md).
  */
 const FEW = { share: 0.25, most: 150 };
+const MAX_HELD_OUT = 600;
+/** Fewer in a short run: each measurement of retrieval indexes their passages. */
+const HELD_OUT_PER_MINUTE = 20;
+
+/** Maximum number of held-out examples of each source; label-free sources share it. */
+export const maxHeldOut = ({
+  minutes = Infinity,
+}: {
+  readonly minutes?: number | undefined;
+}): number => Math.min(MAX_HELD_OUT, Math.ceil(HELD_OUT_PER_MINUTE * minutes));
 
 /** Examples to train on, and examples to measure with. */
 export interface Split {

@@ -293,9 +293,9 @@ const OTHER_SETTINGS = {
   }),
   /** Dropout rate. Default: `dropout_rate` of `config.json`. */
   dropout: option(number({ from: 0, below: 1 }).optional(), { help: "dropout rate", flag: false }),
-  /** Steps between two measurements on `dev`. Default: those of an iteration. */
+  /** Steps between two measurements. Default: those of an iteration. */
   monitorSteps: option(integer(1).optional(), {
-    help: "steps between two measurements on dev",
+    help: "steps between two measurements",
     placeholder: "N",
     defaultText: "those of an iteration",
     group: TRAINING,
@@ -342,11 +342,14 @@ export const RUN_SETTINGS: RunSettings = {
 
 /** Questions that measure retrieval or answers while a run goes on. */
 export const DEV_FILE = {
-  /** Questions that the best checkpoint is chosen by, in the form of `data`. Default: none. */
+  /**
+   * Questions that the best checkpoint is chosen by, in the form of `data`. Default: some of
+   * `data`, which are then not trained on.
+   */
   dev: option(path().optional(), {
     help: "questions that choose the best checkpoint",
     placeholder: "FILE.jsonl",
-    defaultText: "keep the last",
+    defaultText: "some of --data, not trained on",
   }),
 };
 

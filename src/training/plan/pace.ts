@@ -15,6 +15,8 @@ import type { Tokenizer } from "../../text/tokens/tokenizer.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { MIN_STEPS } from "../options/run-options.ts";
 import { type Run, refitsCalibration } from "../run/run.ts";
+import { SAMPLES } from "../verdict/measure-model.ts";
+import { MONITOR_PASSAGES } from "../verdict/monitor-set.ts";
 import type { PlanSample } from "./samples.ts";
 import { type Lengths, passageWork, stepWork } from "./work.ts";
 
@@ -140,6 +142,20 @@ export interface PlannedMeasurement {
   /** Questions that are also answered. */
   readonly answered: number;
 }
+
+/** A measurement on a sample of the corpus, in which each question has one relevant passage. */
+export const sampledMeasurement = (
+  what: PlannedMeasurement["what"],
+  questions: number,
+  passages: number,
+): PlannedMeasurement | undefined =>
+  questions === 0
+    ? undefined
+    : {
+        ...{ what, questions },
+        passages: Math.min(passages, questions + MONITOR_PASSAGES),
+        answered: Math.min(SAMPLES, questions),
+      };
 
 /** Seconds of a measurement; 0 without one. */
 export const measurementSeconds = (

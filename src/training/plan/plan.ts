@@ -76,6 +76,8 @@ export interface TrainingPlan {
   readonly maxPassageTokens: number;
   /** What the kept model is chosen with. Undefined: nothing, and the last model is kept. */
   readonly measured?: PlannedMeasurement | undefined;
+  /** Why nothing is measured, as far as it was decided. */
+  readonly unmeasured?: string | undefined;
   /** Steps between two measurements. */
   readonly monitorSteps: number;
   /** The time limit, if there is one: then the run corrects the number of steps. */
@@ -107,6 +109,8 @@ export interface PlanEvent {
 export interface RunWork extends IndexedCorpus {
   /** What the run is measured with. Undefined: nothing. */
   readonly measured: PlannedMeasurement | undefined;
+  /** Why nothing is measured, in words. */
+  readonly unmeasured?: string | undefined;
   /** Held-out questions that calibrations are fitted to. */
   readonly asked: number;
   readonly samples: readonly PlanSample[];
@@ -191,7 +195,7 @@ const EXAMPLES_PER_SECOND = 150;
 
 export function planRun(
   run: Run,
-  { samples, measured, ...corpus }: RunWork,
+  { samples, measured, unmeasured, ...corpus }: RunWork,
   { made, ...examples }: PlannedExamples,
   { sample, pace, calibration, timed }: Estimate,
 ): TrainingPlan {
@@ -227,6 +231,7 @@ export function planRun(
     learningRate,
     maxPassageTokens,
     ...(measured && { measured }),
+    ...(unmeasured !== undefined && { unmeasured }),
     monitorSteps: every,
     ...(minutes !== undefined && { minutes }),
     ...(iterations * steps < MIN_STEPS && {

@@ -48,6 +48,8 @@ export interface TrainingResult {
   readonly finished: boolean;
   /** Why the run ended before its last step: a loss that is not finite, or a collapse. */
   readonly failure?: string | undefined;
+  /** The loss, gradient or weight that is not finite, if one was the reason. */
+  readonly diverged?: string | undefined;
   /** The step of the last checkpoint; undefined if the run ended before its first one. */
   readonly checkpoint?: number | undefined;
   /** Bytes that a stopped run keeps in the folder `checkpoint`. Undefined if it is finished. */

@@ -71,9 +71,17 @@ const withFiles = (
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => [
       name,
-      FILE_OPTIONS.has(name) ? change(String(value)) : value,
+      FILE_OPTIONS.has(name) ? withChanged(value, change) : value,
     ]),
   );
+
+/** A path, a file with its weight, or a list of these. */
+const withChanged = (value: unknown, change: (file: string) => string): unknown => {
+  if (Array.isArray(value)) return value.map((one) => withChanged(one, change));
+  if (typeof value === "string") return change(value);
+  const { file, ...rest } = value as { readonly file: string };
+  return { file: change(file), ...rest };
+};
 
 /** A path of a record, from anywhere. */
 export const locatedIn =

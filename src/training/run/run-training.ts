@@ -328,6 +328,7 @@ async function* finalise(state: RunState): AsyncGenerator<RunEvent, TrainingResu
     step,
     finished: isOver,
     failure,
+    ...(state.diverged !== undefined && { diverged: state.diverged }),
     checkpoint: state.savedStep,
     ...(!isOver && { checkpointBytes: await folderBytes(join(run.folder, "checkpoint")) }),
     samples: log.samples(isOver ? outcome?.step : undefined),

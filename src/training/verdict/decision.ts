@@ -56,10 +56,10 @@ export function decide(models: readonly MeasuredModel[]): Decision {
 /**
  * The best model so far, by the questions that choose: that of highest exact match, where questions
  * are answered; then of highest mean reciprocal rank, of hybrid search first; of equal ones the
- * last. It is one of those that gain enough over the start (`BARS`, `answersAsWell`) and do not
- * read clearly worse. If none does, it is the start: the given model or, if they were taken, the
- * given model with token weights. Beside these, it must not be clearly below the given model
- * either, alone or in hybrid search.
+ * last. It is one of those that gain enough over the start (`BARS`, `answersAsWell`, `readsBetter`)
+ * and do not read clearly worse. If none does, it is the start: the given model or, if they were
+ * taken, the given model with token weights. Beside these, it must not be clearly below the given
+ * model either, alone or in hybrid search.
  */
 export function chosenOf<Model extends MeasuredModel>(models: readonly Model[]): Model {
   const [given] = models as [Model];
@@ -78,8 +78,9 @@ export function chosenOf<Model extends MeasuredModel>(models: readonly Model[]):
 
 /** The better of two models: each measure decides if those before it are equal. */
 const better = <Model extends MeasuredModel>(best: Model, next: Model): Model => {
-  const [a, b] = [best, next].map(({ exactMatch = [0], hybrid, reciprocalRanks, f1 = [0] }) =>
-    [exactMatch, hybrid.reciprocalRanks, reciprocalRanks, f1].map(mean),
+  const [a, b] = [best, next].map(
+    ({ exactMatch = [0], hybrid, reciprocalRanks, f1 = [0], reading = [0] }) =>
+      [exactMatch, hybrid.reciprocalRanks, reciprocalRanks, f1, reading].map(mean),
   ) as [number[], number[]];
   const decisive = a.findIndex((value, i) => value !== b[i]);
   return decisive === -1 || b[decisive]! > a[decisive]! ? next : best;
@@ -88,7 +89,8 @@ const better = <Model extends MeasuredModel>(best: Model, next: Model): Model =>
 const gains = (start: Measurement, model: MeasuredModel): boolean =>
   start.exactMatch
     ? answersAsWell(start, model)
-    : passes(start, model, model.kind === "mean" ? BARS.mean : BARS.trained);
+    : passes(start, model, model.kind === "mean" ? BARS.mean : BARS.trained) ||
+      readsBetter(start, model);
 
 /**
  * Whether a model answers more dev questions, by more than a standard error; or loses neither
@@ -96,18 +98,23 @@ const gains = (start: Measurement, model: MeasuredModel): boolean =>
  * corpus, so no change is no reason against what was trained.
  */
 function answersAsWell(start: Measurement, model: Measurement): boolean {
-  const losesNone = ([before, after]: readonly (readonly number[])[]) =>
-    mean(after!) >= mean(before!);
   const answers = [start.exactMatch!, model.exactMatch!] as const;
   return (
-    meanInErrors(...answers) > 1 ||
-    [
-      answers,
-      [start.reciprocalRanks, model.reciprocalRanks],
-      [start.hybrid.reciprocalRanks, model.hybrid.reciprocalRanks],
-    ].every(losesNone)
+    meanInErrors(...answers) > 1 || (mean(answers[1]) >= mean(answers[0]) && findsAll(start, model))
   );
 }
+
+/**
+ * Whether a model gives more right answers from the right passage, by more than a standard error,
+ * and loses no retrieval: that of a run that trains what reads alone stays as it is.
+ */
+const readsBetter = (start: Measurement, { reading, ...model }: Measurement): boolean =>
+  reading !== undefined && meanInErrors(start.reading!, reading) > 1 && findsAll(start, model);
+
+/** Whether a model retrieves no worse than the start, alone and in hybrid search. */
+const findsAll = (start: Measurement, model: Measurement): boolean =>
+  mean(model.reciprocalRanks) >= mean(start.reciprocalRanks) &&
+  mean(model.hybrid.reciprocalRanks) >= mean(start.hybrid.reciprocalRanks);
 
 /** The trained model that retrieves best on the questions that choose, whatever was kept. */
 export const bestTrained = (models: readonly MeasuredModel[]): MeasuredModel | undefined =>
@@ -250,7 +257,8 @@ export function selectionOf(
   const chosen = average
     ? `with the mean of the given weights and those of the step, ${highest}, and in hybrid search no ` +
       "worse by more than a standard error"
-    : `${highest} by more than a standard error, and no worse in hybrid search`;
+    : `${highest} by more than a standard error, and no worse in hybrid search; or that read ` +
+      "better by as much, and lose no retrieval";
   return {
     questions: count,
     what: "held-out examples that choose",

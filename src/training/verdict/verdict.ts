@@ -55,6 +55,8 @@ export interface RunOutcome {
    * of it. Undefined if no example has an answer.
    */
   readonly reading?: ReadingOutcome | "unchanged" | undefined;
+  /** The gain of these answers, as a share. Undefined if they were not measured. */
+  readonly readingGain?: Gain | undefined;
   /** The step whose weights are kept. */
   readonly step: number;
   /** What the saved model is. */
@@ -112,6 +114,7 @@ export function outcomeOf(
       weights: kept.hybrid.weights,
     },
     ...(reading && { reading }),
+    ...(reading && start.reading && { readingGain: pairedGain(start.reading, kept.reading!) }),
     step: kept.step,
     kept: kept.kind,
     questions: reportedRanks(start).reciprocalRanks.length,
@@ -178,8 +181,8 @@ const SATURATED = 0.95;
 /**
  * What a run brought, in a line: `gain: R@1 25 → 41 of 100 held-out examples, MRR +9.0 points (95 %
  * interval +3.1 to +15.2)`, with answers, hybrid search, BM25 and reading beside it. `gain in
- * hybrid search` if only its interval lies above 0, `no clear gain` if none does; or that the
- * original model was kept, what was refused, and what was higher and yet not kept.
+ * hybrid search` or `gain in reading` if only their interval lies above 0, `no clear gain` if none
+ * does; or that the original model was kept, what was refused, and what was higher but not kept.
  */
 export function verdictOf({
   outcome,
@@ -229,11 +232,12 @@ const otherText = ({ step, kind, gain, hybrid }: RefusedModel, what: string): st
   `${points(gain, "points", "95 % interval ")}, hybrid ${points(hybrid)}`;
 
 /** Names the first gain beyond chance. A clear loss is not kept: see `RefusedModel`. */
-function wordFor({ answers, gain, hybrid }: RunOutcome): string {
+function wordFor({ answers, gain, hybrid, readingGain }: RunOutcome): string {
   const isClear = ({ interval: [low] }: Gain): boolean => low > 0;
   if (isClear(answers ?? gain)) return "gain";
   if (isClear(gain)) return "gain in retrieval";
-  return isClear(hybrid.gain) ? "gain in hybrid search" : "no clear gain";
+  if (isClear(hybrid.gain)) return "gain in hybrid search";
+  return readingGain && isClear(readingGain) ? "gain in reading" : "no clear gain";
 }
 
 /** `+4.1 (−0.3 to +8.5)`, in points. */

@@ -2,9 +2,9 @@
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { maxHeldOut, measuredWith } from "../../../src/training/adaptation/adaptation.ts";
+import { measuredWith } from "../../../src/training/adaptation/adaptation.ts";
 import type { AdaptationInputs } from "../../../src/training/adaptation/inputs.ts";
-import { heldOutCount } from "../../../src/training/examples/held-out.ts";
+import { heldOutCount, maxHeldOut } from "../../../src/training/examples/held-out.ts";
 
 test("a quarter of few examples, up to 150, or a tenth up to 600, fewer in a short run", () => {
   const heldOut = (examples: number, minutes?: number): number =>

@@ -94,7 +94,7 @@ for (const [name, shape] of [...MODELS, ["weighted tokens", WEIGHTED] as const])
     });
 
 const options: TrainOptions = {
-  ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01 },
+  ...{ ...small, dev: undefined, holdOut: false, iterations: 1, questions: 4, learningRate: 0.01 },
   ...{ objective: "retrieval", train: "head", maxPassageTokens: 40 },
 };
 

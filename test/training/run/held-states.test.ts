@@ -50,7 +50,15 @@ for (const part of ["retrieval", "head"] as const)
     const model = join(folder.path, `model ${part}`);
     await makeTinyModel(model, config);
     const options: TrainOptions & { readonly model: string } = {
-      ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01, model },
+      ...{
+        ...small,
+        dev: undefined,
+        holdOut: false,
+        iterations: 1,
+        questions: 4,
+        learningRate: 0.01,
+        model,
+      },
       ...{ objective: "retrieval", train: part, maxPassageTokens: 40, steps: 6, dropout: 0 },
     };
     const [whole, stopped] = ["whole", "stopped"].map((name) =>

@@ -44,7 +44,15 @@ async function trained(
   { out = `${model}-trained`, ...changes }: Partial<TrainOptions>,
 ): Promise<string> {
   const sizes = { iterations: 1, questions: 4, steps: 2, learningRate: 0.01, dropout: 0 };
-  const options = { ...small, dev: undefined, ...sizes, maxPassageTokens: 40, model, out };
+  const options = {
+    ...small,
+    dev: undefined,
+    holdOut: false,
+    ...sizes,
+    maxPassageTokens: 40,
+    model,
+    out,
+  };
   await finish(train({ ...options, ...changes }));
   return out;
 }

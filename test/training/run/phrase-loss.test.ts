@@ -26,6 +26,7 @@ const passages = "London Paris Berlin Rome Boston Dallas Chicago Toronto Houston
 const corpus = writeLines(join(folder.path, "towns.jsonl"), passages);
 const options: TrainOptions = {
   ...small,
+  holdOut: false,
   corpus,
   objective: "retrieval",
   phraseLoss: 1,

@@ -25,7 +25,7 @@ for (const [pooling, similarity] of [
   [undefined, "cosine"],
 ] as const)
   test(`${pooling ?? "tokens"}, ${similarity}: training raises the probability of the positive`, async () => {
-    const { dev: _, ...files } = small;
+    const { dev: _, ...files } = { ...small, holdOut: false };
     const losses: number[] = [];
     const out = at(`${pooling}-${similarity}`);
     const options: TrainOptions = {
@@ -82,7 +82,7 @@ test("other vectors exclude options that need one head, or an old index", async 
 
 test("a model with two retrieval heads excludes a choice of one, and pools with all", async () => {
   await using other = temporaryFolder();
-  const { dev: _, ...files } = await writeSmallRun(other.path);
+  const { dev: _, ...files } = { ...(await writeSmallRun(other.path)), holdOut: false };
   const model = at("two heads");
   mkdirSync(model);
   await writeTinyModel(model, { retrievalHead: 0, retrievalHeads: 2 });

@@ -16,10 +16,18 @@ import { makeTinyModel, temporaryFolder, writeSmallRun } from "../../support/tra
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
-// Without dev questions: with them, a run keeps the given model if no step is better.
+// Without measurements: with them, a run keeps the given model if no step is better.
 const { dev: _, ...small } = await writeSmallRun(folder.path);
 const options: TrainOptions = {
-  ...{ ...small, iterations: 1, steps: 3, questions: 4, learningRate: 0.01, maxPassageTokens: 40 },
+  ...{
+    ...small,
+    holdOut: false,
+    iterations: 1,
+    steps: 3,
+    questions: 4,
+    learningRate: 0.01,
+    maxPassageTokens: 40,
+  },
   ...{ objective: "qa", train: "reader" },
 };
 

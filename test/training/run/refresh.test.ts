@@ -23,7 +23,8 @@ import { argumentsOf, temporaryFolder, writeSmallRun } from "../../support/train
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
 const { dev: _, ...given } = await writeSmallRun(folder.path);
-const small: typeof given = { ...given, questions: 4 }; // so that an iteration reads all eight
+// Four questions, so that an iteration reads all eight.
+const small: typeof given = { ...given, holdOut: false, questions: 4 };
 const at = (name: string): string => join(folder.path, name);
 
 /** Runs to the end, or until `onEvent` says true; it may take its time. */

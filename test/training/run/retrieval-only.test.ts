@@ -44,6 +44,7 @@ test("a run that is stopped after any step ends with the bits of one that is not
   );
   const options: TrainOptions & { readonly model: string } = {
     ...small,
+    holdOut: false,
     ...{ data, objective: "retrieval", preBatch: 2, steps: 3, dropout: 0.1 },
   };
   const whole = await finish(train({ ...options, out: join(folder.path, "whole") }));

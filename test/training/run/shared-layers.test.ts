@@ -103,7 +103,7 @@ for (const [name, [config, part]] of Object.entries(MODELS))
 
 /** The settings of a run that shows whether the loss falls. */
 const learning: Omit<TrainOptions, "model" | "out"> = {
-  ...{ ...small, dev: undefined, iterations: 1, questions: 4, learningRate: 0.01 },
+  ...{ ...small, dev: undefined, holdOut: false, iterations: 1, questions: 4, learningRate: 0.01 },
   ...{ objective: "retrieval", maxPassageTokens: 40, steps: 40, dropout: 0 },
 };
 

@@ -16,7 +16,13 @@ import { temporaryFolder, writeSmallRun } from "../../support/training.ts";
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
 const { dev: _, ...small } = await writeSmallRun(folder.path);
-const options = { ...small, iterations: 1, steps: 2, engine: "tensorflow" } as const;
+const options = {
+  ...small,
+  holdOut: false,
+  iterations: 1,
+  steps: 2,
+  engine: "tensorflow",
+} as const;
 const events: TrainingEvent[] = [];
 await finish(train(options), (event) => events.push(event));
 const stateFile = (out: string): string =>

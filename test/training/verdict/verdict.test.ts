@@ -230,6 +230,23 @@ test("a model that reads clearly worse is not kept, however well it retrieves", 
   assert.is(chosenOf([reads(0, 0.5, 16), reads(5, 1, 15)]).step, 5);
 });
 
+test("a model that reads better and loses no retrieval is kept", () => {
+  const reads = (step: number, rank: number, right: number) => ({
+    ...record(step, all(rank)),
+    reading: [...all(1, right), ...all(0, 20 - right)],
+  });
+  const start = reads(0, 0.5, 8);
+  // 8 of 20 gained: 0.4 with a standard error of 0.11; 2 gained and 1 lost: 0.05 with one of 0.09
+  assert.is(chosenOf([start, reads(5, 0.5, 16)]).step, 5);
+  const mixed = { ...reads(5, 0.5, 0), reading: [0, ...all(1, 9), ...all(0, 10)] };
+  assert.is(chosenOf([start, mixed]).step, 0, "half a standard error");
+  assert.is(chosenOf([start, reads(5, 0.499, 16)]).step, 0, "a loss of retrieval");
+  assert.is(chosenOf([start, reads(5, 0.5, 16), reads(9, 0.5, 14)]).step, 5, "the better reader");
+  const outcome = outcomeOf([start, reads(5, 0.5, 16)], NO_BM25, true);
+  assertNear([outcome.readingGain!.difference], [0.4], 1e-12);
+  assert.ok(outcome.readingGain!.interval[0] > 0);
+});
+
 test("the outcome is that of the model that was kept, by the examples that chose nothing", () => {
   const withReported = (step: number, rank: number, reported: readonly number[]) => ({
     ...record(step, all(rank)),
@@ -458,6 +475,13 @@ test("the verdict has the examples with the right passage first, and the interva
   assert.match(
     verdictOf({ outcome: { ...outcome, reading }, step: 90 }),
     /; right answers from the right passage 30 → 29 of 60$/,
+  );
+  const none = { difference: 0, interval: [0, 0] } as const;
+  const readingGain = { difference: 0.1, interval: [0.02, 0.18] } as const;
+  const hybrid = { ...outcome.hybrid, gain: none };
+  assert.match(
+    verdictOf({ outcome: { ...outcome, gain: none, hybrid, reading, readingGain }, step: 90 }),
+    /^gain in reading: /,
   );
 });
 

@@ -177,9 +177,13 @@ function planLines(plan: TrainingPlan): string {
   ].join("\n");
 }
 
-function measuredLine({ measured, monitorSteps, iterations, steps }: TrainingPlan): string {
+function measuredLine(plan: TrainingPlan): string {
+  const { measured, unmeasured, monitorSteps, iterations, steps } = plan;
   if (!measured)
-    return "nothing, and keeps the last model; --dev keeps the best, which can be the given one";
+    return (
+      `nothing${unmeasured ? `: ${unmeasured}` : ""}, and keeps the last model; ` +
+      "--dev keeps the best, which can be the given one"
+    );
   const { what, questions, passages } = measured;
   const count = `${what === "dev questions" ? "" : "up to "}${questions} ${what}`;
   const meanwhile = monitorSteps < iterations * steps ? `, every ${monitorSteps} steps` : "";

@@ -84,7 +84,7 @@ for (const [title, [args, code, message]] of Object.entries(WRONG))
 test("train of the query side: an index of the first model remains valid", async () => {
   const small = ["--steps", "1", "--questions", "2", "--candidates-per-question", "2"];
   const settings = join(folder.path, "options.json");
-  writeFileSync(settings, JSON.stringify({ maxAnswerTokens: 8 }));
+  writeFileSync(settings, JSON.stringify({ maxAnswerTokens: 8, holdOut: false }));
   for (const part of [
     ["--train", "query"],
     ["--train", "query", "--layers", "1"],

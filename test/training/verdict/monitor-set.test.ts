@@ -3,9 +3,9 @@
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { createMonitorSet } from "../../../src/training/adaptation/monitor-set.ts";
 import { openCorpus } from "../../../src/training/examples/corpus.ts";
 import type { Example } from "../../../src/training/examples/example.ts";
+import { createMonitorSet } from "../../../src/training/verdict/monitor-set.ts";
 import { temporaryFolder, writeLines } from "../../support/training.ts";
 
 const FIRST = "The owl met the fox near the old gate.";

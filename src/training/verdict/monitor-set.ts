@@ -1,4 +1,4 @@
-/** The retrieval test of an adaptation, made of held-out examples. */
+/** The retrieval test of a run, made of held-out examples. */
 
 import { containsAnswer } from "../../evaluation/answers.ts";
 import { createRandom } from "../../math/random.ts";
@@ -6,14 +6,19 @@ import type { Passage } from "../../text/passage.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import { type Example, readAs, sourcesOf } from "../examples/example.ts";
 import type { MonitorQuestion, MonitorSet } from "../examples/training-data.ts";
-import type { Run } from "../run/run.ts";
-import { MONITOR_PASSAGES } from "./adaptation.ts";
 
 /** BM25's passages in which an answer is searched, for a question without a relevant passage. */
 const ANSWER_DEPTH = 20;
 
-/** Without a limit of passages, they are those of all examples and 400 others. */
-type Limits = Pick<Run["measurements"], "every"> & { readonly passages?: number | undefined };
+/** Random passages beside the relevant ones that a measurement searches. */
+export const MONITOR_PASSAGES = 400;
+
+interface Limits {
+  /** Steps between two measurements. */
+  readonly every: number;
+  /** The most passages to search. Default: those of all examples and 400 others. */
+  readonly passages?: number | undefined;
+}
 
 /**
  * Makes the monitor set. An example made of documents sees its passages as it reads them: with the
