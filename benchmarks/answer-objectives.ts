@@ -123,6 +123,7 @@ async function trainOn(
   const run = train({
     ...others,
     ...weighted,
+    holdOut: false,
     objective,
     seed,
     steps,
