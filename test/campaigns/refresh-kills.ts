@@ -60,7 +60,7 @@ async function kills(seed: number): Promise<Tries> {
   const background = { refresh: "background", refreshSteps: REFRESH_STEPS } as const;
   const run: TrainedRun = {
     kind: "train",
-    options: { ...small, ...background, iterations: 1, steps: STEPS, questions: 2 },
+    options: { ...small, ...background, holdOut: false, iterations: 1, steps: STEPS, questions: 2 },
     stepMilliseconds: STEP_MS,
   };
   const counts = { "beside a search": 0, "runs to the end": 0, swaps: 0 };

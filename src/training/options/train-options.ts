@@ -60,8 +60,9 @@ const TRAIN_FILES = {
   data: option(
     z.union([path(), z.array(z.union([path(), weighedFile])).min(1, FILES)], FILES).optional(),
     {
-      ...infoOf(TRAINING_DATA),
-      help: `${infoOf(TRAINING_DATA).help}; several are drawn from by weight, else by their sizes`,
+      help:
+        'questions: {"question","answers",["passage_id"],["ctxs"]}; FiD, DPR, CSV and TSV are ' +
+        "also read; several are drawn from by weight or size",
       placeholder: "FILE[=WEIGHT]",
       defaultText: RECORDED,
       repeated: true,
