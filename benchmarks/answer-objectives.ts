@@ -123,7 +123,6 @@ async function trainOn(
   const run = train({
     ...others,
     ...weighted,
-    holdOut: false,
     objective,
     seed,
     steps,
