@@ -139,7 +139,7 @@ for (const entry of COMMANDS) {
         await fails(new RegExp(`${own} .* is missing`), name, own, own);
       });
 
-    // A condition has messages of its own (test/retrieval/where), and any text is a folder or a file.
+    // A condition has messages of its own (test/retrieval/where), any text is a folder or a file.
     const isAnyText = ["CONDITION", "DIR|NAME,...", "FILE[=WEIGHT]"];
     const isChecked = !isAnyText.includes(infoOf(schema).placeholder ?? "");
     if (!isText(valueSchema(schema)) && takesValue(schema) && isChecked)
