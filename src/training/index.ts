@@ -64,5 +64,6 @@ export { type SweepOptions, type SweepResult, sweep, type Trial } from "./sweep.
 export { type TrainingEvent, type TrainResult, train } from "./train.ts";
 export { openTrainer, type Trainer, type TrainerOptions } from "./trainer.ts";
 export type { Gain, RefusedModel } from "./verdict/decision.ts";
+export { defineMeasure, type Measure, type MeasuredReply } from "./verdict/measure.ts";
 export type { ModelKind } from "./verdict/measurements.ts";
 export type { ReadingOutcome, RunOutcome } from "./verdict/verdict.ts";

@@ -13,9 +13,10 @@ import { SWEPT_RATES, TRAIN_OPTIONS, type TrainOptions } from "./options/train-o
 import { checkFree, runFolder } from "./run/run-folder.ts";
 import { divergedError, type TrainingEvent, type TrainResult, trial } from "./train.ts";
 import { decide } from "./verdict/decision.ts";
+import { MEASURES } from "./verdict/measure.ts";
 import { type MeasuredModel, readMeasured } from "./verdict/measurements.ts";
 
-const OPTIONS = { ...TRAIN_OPTIONS, ...SIGNAL, learningRate: SWEPT_RATES };
+const OPTIONS = { ...TRAIN_OPTIONS, ...SIGNAL, ...MEASURES, learningRate: SWEPT_RATES };
 
 /** Options of `sweep`: those of `train`, with several learning rates. */
 export interface SweepOptions extends Omit<TrainOptions, "learningRate" | "minutes"> {

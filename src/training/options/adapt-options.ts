@@ -27,6 +27,7 @@ import { isSource, type Source } from "../examples/sources/source.ts";
 import { questionSource } from "../examples/training-questions.ts";
 import type { ObjectiveName } from "../objectives/index.ts";
 import type { Tagger } from "../salient-spans/index.ts";
+import { MEASURES } from "../verdict/measure.ts";
 import { checkEffects } from "./run-checks.ts";
 import {
   MIN_STEPS,
@@ -34,6 +35,7 @@ import {
   RECORDED,
   RUN_FILES,
   RUN_SETTINGS,
+  type RunCallbacks,
   type RunRequest,
   TRAINING,
 } from "./run-options.ts";
@@ -253,17 +255,15 @@ export const ADAPT_OPTIONS: AdaptTable = {
 };
 
 const tagger = z.custom<Tagger>((given) => typeof given === "function", "a function").optional();
-const ACCEPTED = { ...ADAPT_OPTIONS, ...SIGNAL, tagger };
+const ACCEPTED = { ...ADAPT_OPTIONS, ...SIGNAL, ...MEASURES, tagger };
 
 /**
  * Options of `adapt`. All except `model`, `corpus` and `out` have a default. `out` and `resume`
  * are enough to continue a run.
  */
-export interface AdaptOptions extends Given<AdaptTable> {
+export interface AdaptOptions extends Given<AdaptTable>, RunCallbacks {
   /** Finds the spans to mask. Default: names and dates in English. */
   readonly tagger?: Tagger | undefined;
-  /** Stops the run: it saves a checkpoint and returns. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The options of an adaptation with all defaults. */

@@ -94,6 +94,8 @@ export function checkEffects(options: RunRequest, table: OptionTable): void {
   ][])
     if (isGiven(name) && !objectives.includes(objective))
       fail(name, `the objective ${listed(objectives)}`, `the objective ${objective}`);
+  if (options.measures && options.dev === undefined)
+    fail("measures", "dev, whose questions are answered", "none");
   for (const { name, expected, isMet } of CONDITIONS)
     if (isGiven(name) && !isMet(options))
       fail(name, expected, `${name} ${options[name]} without it`);

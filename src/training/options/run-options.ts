@@ -15,6 +15,7 @@ import {
 } from "../../options/option.ts";
 import type { Provider } from "../../tensor/session.ts";
 import { OBJECTIVES } from "../objectives/index.ts";
+import type { Measure } from "../verdict/measure.ts";
 import { PARTS } from "./trained.ts";
 
 /** Headings in help, by who needs the options. */
@@ -353,7 +354,10 @@ export const DEV_FILE = {
   }),
 };
 
-export interface RunSignal {
+/** What only a program can give. */
+export interface RunCallbacks {
+  /** Measures of your own of the answers to `dev` (`defineMeasure`). Default: none. */
+  readonly measures?: readonly Measure[] | undefined;
   /** Stops the run: it saves a checkpoint and returns. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -362,7 +366,7 @@ export interface RunSignal {
 export type RunTable = typeof RUN_FILES & typeof DEV_FILE & RunSettings;
 
 /** What every run is given, whatever it trains on. */
-export interface RunOptions extends Given<RunTable>, RunSignal {}
+export interface RunOptions extends Given<RunTable>, RunCallbacks {}
 
 /** What `resolveRun` makes a run of. */
-export interface RunRequest extends Resolved<RunTable>, RunSignal {}
+export interface RunRequest extends Resolved<RunTable>, RunCallbacks {}

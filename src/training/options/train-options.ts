@@ -17,8 +17,16 @@ import {
   withDerivedDefault,
 } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
+import { MEASURES } from "../verdict/measure.ts";
 import { checkEffects } from "./run-checks.ts";
-import { DEV_FILE, RECORDED, RUN_FILES, RUN_SETTINGS, type RunRequest } from "./run-options.ts";
+import {
+  DEV_FILE,
+  RECORDED,
+  RUN_FILES,
+  RUN_SETTINGS,
+  type RunCallbacks,
+  type RunRequest,
+} from "./run-options.ts";
 
 /** Training questions with their answers: see `readTrainingFile`. */
 export const TRAINING_DATA = option(path(), {
@@ -140,12 +148,12 @@ export const SWEPT_OPTION = {
  * Options of `train`. All except the files have a default. `out` and `resume` are enough to
  * continue a run.
  */
-export interface TrainOptions extends Given<TrainTable> {
+export interface TrainOptions extends Given<TrainTable>, RunCallbacks {
   /** The folder of the trained model, with its report; the run is in `OUT.run`. */
   readonly out: string;
-  /** Stops the run: it saves a checkpoint and returns. */
-  readonly signal?: AbortSignal | undefined;
 }
+
+const ACCEPTED = { ...TRAIN_OPTIONS, ...SIGNAL, ...MEASURES };
 
 export type TrainRequest = RunRequest &
   Omit<Resolved<TrainTable>, keyof RunRequest | "data"> & {
@@ -159,7 +167,7 @@ export type TrainRequest = RunRequest &
  *   options that contradict each other or have no effect
  */
 export function withDefaults(given: TrainOptions): TrainRequest {
-  const options = resolveOptions({ ...TRAIN_OPTIONS, ...SIGNAL }, given);
+  const options = resolveOptions(ACCEPTED, given);
   const { model = EMBEDDED_MODEL, corpus, data } = options;
   const missing = (name: string): never => {
     throw new InputError({

@@ -18,7 +18,7 @@ export interface ReportedEvaluation {
 }
 
 const isMeasure = (name: string): boolean =>
-  name === "exactMatch" || name === "f1" || /^(hybrid\/)?(recall@\d+|mrr)$/.test(name);
+  name === "exactMatch" || name === "f1" || /^(hybrid\/)?(recall@\d+|mrr)$|^measure\//.test(name);
 
 /** The evaluations among the records of a log. */
 export const evaluationsOf = (records: readonly MetricsRecord[]): ReportedEvaluation[] =>

@@ -40,7 +40,11 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** `recall@5` -> `R@5`, `hybrid/recall@5` -> `hybrid R@5`, `exactMatch` -> `EM`. */
 export const measureLabel = (name: string): string =>
-  LABELS[name] ?? name.replace(/^hybrid\//, "hybrid ").replace(/\brecall@/, "R@");
+  LABELS[name] ??
+  name
+    .replace(/^measure\//, "")
+    .replace(/^hybrid\//, "hybrid ")
+    .replace(/\brecall@/, "R@");
 
 /** The measure that hybrid search has under this name: `hybrid/recall@5` -> `recall@5`. */
 export const withoutHybrid = (name: string): string => name.replace(/^hybrid\//, "");

@@ -93,6 +93,7 @@ async function* measureParameters(
   const options = {
     tunes: models.length > 0,
     reads: changesReading(run),
+    own: run.measurements.own,
     // An interrupted run completes a measurement of held-out examples, and then saves a checkpoint.
     signal: set.passages ? undefined : run.signal,
   };

@@ -22,6 +22,7 @@ import {
   SCHEDULE_SETTINGS,
 } from "../options/run-options.ts";
 import { defaultPart, type Part, trainedParameters } from "../options/trained.ts";
+import type { Measure } from "../verdict/measure.ts";
 import { partEntry, type RunPlan } from "./checkpoint.ts";
 import { runFolder } from "./run-folder.ts";
 import { haveSameVectors, trainedConfig } from "./trained-config.ts";
@@ -69,6 +70,8 @@ export interface Run {
   readonly measurements: {
     readonly dev: string | undefined;
     readonly devQuestions: number;
+    /** Measures of one's own on them. */
+    readonly own: readonly Measure[];
     /** The most passages that held-out examples are searched among. Undefined: no limit. */
     readonly passages: number | undefined;
     /** Steps between two measurements of them. */
@@ -135,6 +138,7 @@ export function resolveRun(
     measurements: {
       dev: options.dev,
       devQuestions: options.devQuestions,
+      own: options.measures ?? [],
       passages: undefined,
       every: options.monitorSteps ?? options.steps,
       patience: options.patience,

@@ -16,6 +16,7 @@ import type { Ranking } from "../../retrieval/scoring/top-k.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { MonitorQuestion } from "../examples/training-data.ts";
 import type { SampleReply } from "../report/report.ts";
+import { type Measure, ownScores } from "./measure.ts";
 import { divide, idsOf, isRelevant, type MeasuredSet, reciprocalRank } from "./measured-set.ts";
 import { DEPTH, type Measurement } from "./measurements.ts";
 
@@ -42,6 +43,8 @@ interface MeasureOptions {
   readonly tunes: boolean;
   /** Whether held-out examples are read. */
   readonly reads: boolean;
+  /** Measures of one's own, of dev questions. */
+  readonly own: readonly Measure[];
   readonly signal: AbortSignal | undefined;
 }
 
@@ -50,7 +53,7 @@ export async function* measureModel(
   model: ReAtt,
   index: TokenIndex,
   set: MeasuredSet,
-  { tunes, reads, signal }: MeasureOptions,
+  { tunes, reads, own, signal }: MeasureOptions,
 ): AsyncGenerator<ProgressEvent, Measured> {
   const isDev = set.passages === undefined;
   const reading = !isDev && reads ? await measureReading(model, set, signal) : [];
@@ -68,7 +71,13 @@ export async function* measureModel(
   );
   const answered = places.map((place) => set.questions[place]!);
   return {
-    measurement: isDev ? { ...measurement, ...answerScores(answered, replies) } : measurement,
+    measurement: isDev
+      ? {
+          ...measurement,
+          ...answerScores(answered, replies),
+          ...(own.length > 0 && { own: ownScores(own, answered, replies) }),
+        }
+      : measurement,
     answered,
     replies,
   };

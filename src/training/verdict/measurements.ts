@@ -35,6 +35,8 @@ const description = z.object({
   /** Of questions that are answered: whether the answer is right, and the F1 of its words. */
   exactMatch: numbers.optional(),
   f1: numbers.optional(),
+  /** The same of measures of one's own, by their names. */
+  own: z.record(z.string(), numbers).optional(),
   /** Of the held-out examples that choose nothing; undefined if all choose. */
   reported: z
     .object({ reciprocalRanks: numbers, hybrid: numbers, groups: numbers.optional() })
@@ -53,13 +55,14 @@ export type Measurement = Omit<MeasuredModel, "step" | "kind">;
 
 /**
  * `mrr`, and `recall@k`: the share of questions with a relevant passage among the first k. With
- * answers also `exactMatch` and `f1`. From 0 to 1.
+ * answers also `exactMatch`, `f1`, and measures of one's own as `measure/NAME`. From 0 to 1.
  */
 export function measuresOf({
   reciprocalRanks,
   exactMatch,
   f1,
-}: Pick<Measurement, "reciprocalRanks" | "exactMatch" | "f1">): Measures {
+  own = {},
+}: Pick<Measurement, "reciprocalRanks" | "exactMatch" | "f1" | "own">): Measures {
   const recall = CUTOFFS.map((k) => [
     `recall@${k}`,
     mean(reciprocalRanks.map((value) => Number(value >= 1 / k))),
@@ -69,6 +72,9 @@ export function measuresOf({
     ...Object.fromEntries(recall),
     ...(exactMatch && { exactMatch: mean(exactMatch) }),
     ...(f1 && { f1: mean(f1) }),
+    ...Object.fromEntries(
+      Object.entries(own).map(([name, values]) => [`measure/${name}`, mean(values)]),
+    ),
   };
 }
 

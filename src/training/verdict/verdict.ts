@@ -159,9 +159,9 @@ interface Reported {
 
 function reportedMeasures(model: MeasuredModel): Reported {
   const { reciprocalRanks, hybrid } = reportedRanks(model);
-  const { exactMatch, f1 } = model;
+  const { exactMatch, f1, own } = model;
   return {
-    alone: measuresOf({ reciprocalRanks, exactMatch, f1 }),
+    alone: measuresOf({ reciprocalRanks, exactMatch, f1, own }),
     hybrid: measuresOf({ reciprocalRanks: hybrid }),
   };
 }
