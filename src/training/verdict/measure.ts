@@ -60,8 +60,8 @@ function areMeasures(given: unknown): boolean {
  * });
  *
  * const passages = [{ id: "owl", title: "", text: "The owl hunts at night.", score: 0.9 }];
- * const reply = { question: "When does it hunt?", answers: ["night"], relevant: ["owl"], passages };
- * console.log(cited.of({ ...reply, answer: "at night" })); // 1
+ * const asked = { question: "When does it hunt?", answers: ["night"], relevant: ["owl"] };
+ * console.log(cited.of({ ...asked, answer: "at night", passages })); // 1
  * ```
  */
 export function defineMeasure<const Name extends string>(measure: Measure<Name>): Measure<Name> {
