@@ -36,7 +36,7 @@ test("writes the tables of the guides, and finds one that differs", () => {
   const written = readFileSync(guide, "utf8");
   assert.match(written, /^text before\n\n<!-- generated/);
   assert.ok(written.includes("| `ERR_REATT_BUSY` | 409 | Another process writes there | "));
-  assert.match(written, /^\| `pooling` \| .*: eos, mean \|/m);
+  assert.match(written, /^\| `pooling` \| .*: eos, cls, mean \|/m);
   assert.match(written, /^\| `POST \/v1\/read` \| .* \| `question`, .*`passages`/m);
   writeFileSync(guide, written.replace("| 409 | Another process", "| 408 | Another process"));
   const { status, lines } = run("--check");
