@@ -28,7 +28,7 @@ const QUESTIONS = [
     ...{ id: `q${i}`, question: `What is the number of ${town}?`, passage_id: `${i}` },
     answers: [`${10 + i}`],
   })),
-  { id: "found", question: "What is the number of Atlanta?", answers: ["/1[9]/"] },
+  { id: "found", question: "What is the number of Atlanta?", answers: ["regex:1[9]"] },
   { id: "none", question: "Who?", answers: ["Napoleon"] },
 ];
 const data = writeLines(at("train.jsonl"), QUESTIONS);
@@ -64,7 +64,7 @@ async function naively(model: ReAtt, i: number, wanted: number, margin: number) 
     ranked.push({ id, text, score: score! });
   }
   const limit = ranked.find(({ id }) => id === passage_id)!.score - margin;
-  const answer = answers[0]!.replace(/^\/1\[9\]\/$/, "19");
+  const answer = answers[0]!.replace("regex:1[9]", "19");
   return ranked
     .filter(({ text, score }) => score <= limit && !text.includes(answer))
     .sort((a, b) => b.score - a.score)
