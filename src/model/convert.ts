@@ -29,7 +29,10 @@ export const CONVERT_OPTIONS = {
    * weights also computes their products with integers, on the cpu.
    */
   precision: option(choice("fp32", "fp16", "int8"), { help: "precision of the weights" }),
-  /** Of a BERT: the folder of the encoder of questions, such as DPR's question encoder. */
+  /**
+   * Of a BERT: the folder of the encoder of questions, such as DPR's question encoder. Default: one
+   * encoder for both.
+   */
   queryEncoder: option(path().optional(), {
     help: "of a BERT: folder of another encoder for questions, as DPR has it",
     placeholder: "DIR",

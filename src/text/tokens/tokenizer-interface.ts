@@ -40,8 +40,11 @@ export interface Tokenizer {
 
 /** What stands before a question, before the title and before the text of a passage. */
 export interface Prompts {
+  /** Before a question. */
   readonly question: string;
+  /** Before the title of a passage. */
   readonly title: string;
+  /** Between the title and the text. */
   readonly text: string;
   /** Before a text without a title. Default: `title` and `text`. */
   readonly untitled?: string | undefined;

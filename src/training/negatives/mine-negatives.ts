@@ -43,6 +43,7 @@ const SEARCH_BATCH = 64;
 
 /** The result of `mineNegatives`. */
 export interface MinedNegatives {
+  /** The file that was written. */
   readonly file: string;
   /** Questions of the data. */
   readonly questions: number;

@@ -9,6 +9,7 @@ import type { SampleReply } from "../report/report.ts";
 
 /** A question of `dev`, and what the current model answers. */
 export interface MeasuredReply extends SampleReply {
+  /** Its text. */
   readonly question: string;
   /** Accepted answers; none if the documents do not answer it. */
   readonly answers: readonly string[];
