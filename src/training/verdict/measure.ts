@@ -17,7 +17,20 @@ export interface MeasuredReply extends SampleReply {
   readonly relevant: readonly string[];
 }
 
-/** A measure, made with {@link defineMeasure}. */
+/**
+ * A measure, made with {@link defineMeasure}.
+ *
+ * @example
+ * ```ts
+ * import { defineMeasure, type Measure } from "reatt/training";
+ *
+ * const answered: Measure = defineMeasure({
+ *   name: "answered",
+ *   of: ({ answer }) => Number(answer !== ""),
+ * });
+ * console.log(answered.name); // answered
+ * ```
+ */
 export interface Measure<Name extends string = string> {
   /** What events, log and report call it: `measure/NAME`. */
   readonly name: Name;
