@@ -19,6 +19,7 @@ export type { Masked } from "./examples/sources/copies.ts";
 export type { Sample } from "./examples/sources/sampling.ts";
 export { defineSource, type Source } from "./examples/sources/source.ts";
 export type { Survey } from "./examples/sources/survey.ts";
+export { defineMeasure, type Measure, type MeasuredReply } from "./measures/measure.ts";
 export {
   type MinedNegatives,
   mineNegatives,
@@ -64,6 +65,5 @@ export { type SweepOptions, type SweepResult, sweep, type Trial } from "./sweep.
 export { type TrainingEvent, type TrainResult, train } from "./train.ts";
 export { openTrainer, type Trainer, type TrainerOptions } from "./trainer.ts";
 export type { Gain, RefusedModel } from "./verdict/decision.ts";
-export { defineMeasure, type Measure, type MeasuredReply } from "./verdict/measure.ts";
 export type { ModelKind } from "./verdict/measurements.ts";
 export type { ReadingOutcome, RunOutcome } from "./verdict/verdict.ts";

@@ -9,11 +9,11 @@ import { replaceFile } from "../io/replace-file.ts";
 import { copyModel } from "../model/write-model.ts";
 import { type Given, type Resolved, SIGNAL } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
+import { MEASURES } from "./measures/measure.ts";
 import { SWEPT_RATES, TRAIN_OPTIONS, type TrainOptions } from "./options/train-options.ts";
 import { checkFree, runFolder } from "./run/run-folder.ts";
 import { divergedError, type TrainingEvent, type TrainResult, trial } from "./train.ts";
 import { decide } from "./verdict/decision.ts";
-import { MEASURES } from "./verdict/measure.ts";
 import { type MeasuredModel, readMeasured } from "./verdict/measurements.ts";
 
 const OPTIONS = { ...TRAIN_OPTIONS, ...SIGNAL, ...MEASURES, learningRate: SWEPT_RATES };

@@ -25,9 +25,9 @@ import { type LabelFreeName, SOURCES } from "../examples/sources/list.ts";
 import { maskedSpans } from "../examples/sources/masked-spans.ts";
 import { isSource, type Source } from "../examples/sources/source.ts";
 import { questionSource } from "../examples/training-questions.ts";
+import { MEASURES } from "../measures/measure.ts";
 import type { ObjectiveName } from "../objectives/index.ts";
 import type { Tagger } from "../salient-spans/index.ts";
-import { MEASURES } from "../verdict/measure.ts";
 import { checkEffects } from "./run-checks.ts";
 import {
   MIN_STEPS,

@@ -14,8 +14,8 @@ import {
   withoutFlag,
 } from "../../options/option.ts";
 import type { Provider } from "../../tensor/session.ts";
+import type { Measure } from "../measures/measure.ts";
 import { OBJECTIVES } from "../objectives/index.ts";
-import type { Measure } from "../verdict/measure.ts";
 import { PARTS } from "./trained.ts";
 
 /** Headings in help, by who needs the options. */

@@ -17,7 +17,7 @@ import {
   withDerivedDefault,
 } from "../../options/option.ts";
 import { resolveOptions } from "../../options/resolve.ts";
-import { MEASURES } from "../verdict/measure.ts";
+import { MEASURES } from "../measures/measure.ts";
 import { checkEffects } from "./run-checks.ts";
 import {
   DEV_FILE,

@@ -12,6 +12,7 @@ import { checkCandidateCount } from "../examples/candidates.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import type { CandidateSettings } from "../examples/with-candidates.ts";
+import type { Measure } from "../measures/measure.ts";
 import { keepsKeys, type Trained } from "../objectives/trained-parameters.ts";
 import {
   BATCH_SETTINGS,
@@ -22,7 +23,6 @@ import {
   SCHEDULE_SETTINGS,
 } from "../options/run-options.ts";
 import { defaultPart, type Part, trainedParameters } from "../options/trained.ts";
-import type { Measure } from "../verdict/measure.ts";
 import { partEntry, type RunPlan } from "./checkpoint.ts";
 import { runFolder } from "./run-folder.ts";
 import { haveSameVectors, trainedConfig } from "./trained-config.ts";

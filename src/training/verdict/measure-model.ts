@@ -15,8 +15,8 @@ import {
 import type { Ranking } from "../../retrieval/scoring/top-k.ts";
 import type { TokenIndex } from "../../retrieval/search/token-index.ts";
 import type { MonitorQuestion } from "../examples/training-data.ts";
+import { type Measure, ownScores } from "../measures/measure.ts";
 import type { SampleReply } from "../report/report.ts";
-import { type Measure, ownScores } from "./measure.ts";
 import { divide, idsOf, isRelevant, type MeasuredSet, reciprocalRank } from "./measured-set.ts";
 import { DEPTH, type Measurement } from "./measurements.ts";
 
