@@ -21,7 +21,7 @@ import { z } from "zod";
 import { openWeights } from "../checkpoints/open.ts";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { parseJson } from "../io/json/parse-json.ts";
+import { readJsonFile } from "../io/json/json-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import type { Prompts } from "../text/tokens/tokenizer-interface.ts";
 import { TOKENIZER_JSON } from "../text/tokens/tokenizer-json.ts";
@@ -138,13 +138,14 @@ export async function readBert(
     headSize,
     twoEncoders: questions !== undefined,
   });
-  return { config, tokenizer, read: (name) => readWeight(name) };
+  const parameters = parameterTable(config);
+  return { config, tokenizer, read: readWeight };
 
   async function readWeight(name: string): Promise<Float32Array> {
     if (HEADS.test(name)) return projection;
     const ofQuestions = /^query_encoder\./.test(name);
     const theirs = theirName(name);
-    const weight = parameterTable(config).get(name)!;
+    const weight = parameters.get(name)!;
     if (theirs === undefined) return initialWeight(name, weight, SEED);
     const encoder = ofQuestions ? questions! : passages;
     const values = await readOf(encoder, theirs);
@@ -195,11 +196,8 @@ function identity(size: number): Float32Array {
 }
 
 async function readEncoder(folder: string): Promise<Encoder> {
-  const { data, error } = BertFile.safeParse(await readKeys(folder, CONFIG_FILE));
-  if (error) {
-    const { path, message } = error.issues[0]!;
-    throw unusable(`${join(folder, CONFIG_FILE)}: ${path.join(".")}`, "that of a BERT", message);
-  }
+  const keys = await readKeys(folder, CONFIG_FILE);
+  const data = checked(BertFile, keys, join(folder, CONFIG_FILE), "that of a BERT");
   const { hidden_size: width, num_attention_heads: heads } = data;
   if (width % heads !== 0)
     throw unusable(join(folder, CONFIG_FILE), `a multiple of ${heads} as hidden_size`, `${width}`);
@@ -243,7 +241,9 @@ const Modules = z.array(z.object({ path: z.string(), type: z.string() })).min(1)
 async function readSentenceForm(folder: string): Promise<Form> {
   const file = join(folder, "modules.json");
   if (!existsSync(file)) return SENTENCE;
-  const modules = Modules.safeParse(await readJson(file));
+  const modules = Modules.safeParse(
+    await readJsonFile(file, { bytes: MAX_BYTES }, () => unusable(file, "JSON", "something else")),
+  );
   if (!modules.success) throw unusable(file, "a list of modules", modules.error.issues[0]!.message);
   const kinds = modules.data.map(({ type }) => type.split(".").at(-1)!);
   const other = kinds.find((kind) => !["Transformer", "Pooling", "Normalize"].includes(kind));
@@ -257,28 +257,18 @@ async function readSentenceForm(folder: string): Promise<Form> {
   const pooling = at ? await readPooling(join(folder, at.path)) : "mean";
   const settings = "config_sentence_transformers.json";
   const keys = existsSync(join(folder, settings)) ? await readKeys(folder, settings) : {};
-  const { data, error } = SentenceFile.safeParse(keys);
-  if (error) {
-    const { path, message } = error.issues[0]!;
-    throw unusable(`${join(folder, settings)}: ${path.join(".")}`, "text that reatt has", message);
-  }
-  const { similarity_fn_name: similarity, prompts } = data;
+  const { similarity_fn_name: similarity, prompts } = checked(
+    SentenceFile,
+    keys,
+    join(folder, settings),
+    "text that reatt has",
+  );
   return {
     pooling,
     similarity: similarity ?? "cosine",
     prompts: bertPrompts(" ", prompts.query, prompts.document ?? prompts.passage),
     scale: similarity === "dot" ? 1 : SENTENCE.scale,
   };
-}
-
-async function readJson(file: string): Promise<unknown> {
-  const text = (await readSmallFile(file, MAX_BYTES)).toString();
-  try {
-    return parseJson(text, file);
-  } catch (cause) {
-    if (cause instanceof InputError) throw cause;
-    throw unusable(file, "JSON", "something else");
-  }
 }
 
 const SentenceFile = z.object({
@@ -369,6 +359,14 @@ function configOf(
     ...(twoEncoders && { queryEncoder: true, queryEmbedding: true }),
     noRepeatSize: 2,
   };
+}
+
+/** @throws {InputError} that names the first key of a file which is not as `schema` has it */
+function checked<T>(schema: z.ZodType<T>, keys: unknown, file: string, expected: string): T {
+  const { data, error } = schema.safeParse(keys);
+  if (!error) return data;
+  const { path, message } = error.issues[0]!;
+  throw unusable(`${file}: ${path.join(".")}`, expected, message);
 }
 
 const unusable = (where: string, expected: string, got: string): InputError =>

@@ -1,21 +1,22 @@
 /** The training data of `train`: its files of questions, and what is held out to measure with. */
 
-import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { modelTitle } from "../hub/model-title.ts";
-import { canonicalJson } from "../io/json/canonical-json.ts";
+import { canonicalDigest } from "../io/json/canonical-json.ts";
 import type { ProgressEvent } from "../io/progress.ts";
 import type { Corpus } from "./examples/corpus.ts";
 import type { Example } from "./examples/example.ts";
-import { heldOutCount, holdOut, maxHeldOut, type Split } from "./examples/held-out.ts";
+import {
+  heldOutCount,
+  holdOut,
+  maxHeldOut,
+  nothingHeldOut,
+  type Split,
+  splitCounts,
+} from "./examples/held-out.ts";
 import { readable } from "./examples/sources/readable.ts";
 import type { SourceTraits } from "./examples/sources/source.ts";
-import {
-  mixture,
-  type Share,
-  type SourceCounts,
-  type TrainingData,
-} from "./examples/training-data.ts";
+import { mixture, type Share, type TrainingData } from "./examples/training-data.ts";
 import {
   fittingQuestions,
   questionExamples,
@@ -78,7 +79,7 @@ function whyWhole(
   if (options.dev !== undefined) return "dev questions are measured";
   if (!options.holdOut) return "no questions are held out";
   if (!hasWeights) return "training begins with random weights";
-  if (heldOutOf({ files, whole: undefined }, options) > 0) return undefined;
+  if (files.some((file) => heldOutIn(file, options) > 0)) return undefined;
   const count = files.reduce((sum, { examples }) => sum + examples.length, 0);
   return `${count} questions are too few to hold some out`;
 }
@@ -87,7 +88,7 @@ type Limit = Parameters<typeof maxHeldOut>[0];
 
 /** How many questions are held out, by the rule of `adapt`: some of each file. */
 export const heldOutOf = ({ files, whole }: Questions, options: Limit): number =>
-  files.reduce((sum, file) => sum + (whole === undefined ? heldOutIn(file, options) : 0), 0);
+  whole === undefined ? files.reduce((sum, file) => sum + heldOutIn(file, options), 0) : 0;
 
 const heldOutIn = ({ examples }: QuestionFile, options: Limit): number =>
   heldOutCount(examples.length, maxHeldOut(options));
@@ -137,7 +138,7 @@ export async function* questionData(
   const parts = files.map(({ file, source: { name } }, i) => {
     const { digest } = shares[i]!.data;
     const held = splits.get(name)!.heldOut;
-    return { name, file, digest: held.length > 0 ? digestOf([digest, held]) : digest };
+    return { name, file, digest: held.length > 0 ? canonicalDigest([digest, held]) : digest };
   });
   if (heldOut.length === 0) return { ...data, kind, parts };
   yield { type: "stage", name: "preparing the retrieval monitor" };
@@ -146,22 +147,16 @@ export async function* questionData(
   return {
     ...data,
     ...{ kind, parts },
-    digest: digestOf([data.digest, heldOut]),
+    digest: canonicalDigest([data.digest, heldOut]),
     counts: {
-      sources: files.map((file) => countsOf(file, splits.get(file.source.name)!)),
+      sources: files.map(({ source, examples: all }) =>
+        splitCounts(source, all, splits.get(source.name)!),
+      ),
       ...{ heldOut: heldOut.length, measured },
     },
     monitorSet: measured > 0 ? monitorSet : undefined,
   };
 }
-
-const countsOf = (
-  { source: { name, relevant }, examples }: QuestionFile,
-  { training, heldOut }: Split,
-): SourceCounts => ({
-  ...{ name, relevant, all: examples.length },
-  ...{ training: training.length, heldOut: heldOut.length },
-});
 
 async function split(
   run: Run,
@@ -169,11 +164,7 @@ async function split(
   { files, whole }: Questions,
 ): Promise<ReadonlyMap<string, Split>> {
   const all = new Map(files.map(({ source, examples }) => [source.name, examples]));
-  if (whole !== undefined)
-    return new Map([...all].map(([name, training]) => [name, { training, heldOut: [] }]));
+  if (whole !== undefined) return nothingHeldOut(all);
   const max = (): number => maxHeldOut(run);
   return holdOut(all, readable(corpus, run.batch.maxPassageTokens), { seed: run.seed, max });
 }
-
-const digestOf = (value: unknown): string =>
-  createHash("sha256").update(canonicalJson(value)).digest("hex");

@@ -9,13 +9,12 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
-import { parseJson } from "../../io/json/parse-json.ts";
-import { readSmallFile } from "../../io/small-file.ts";
+import { readJsonFile } from "../../io/json/json-file.ts";
 
 export const TOKENIZER_JSON = "tokenizer.json";
 
-const MAX_BYTES = 100_000_000; // that of mT5 has 16 MB
-const MAX_VALUES = 5_000_000; // a piece has three
+/** That of mT5 has 16 MB, and a piece three values. */
+const LIMITS = { bytes: 100_000_000, values: 5_000_000 };
 
 const SENTINEL = /^<extra_id_\d+>$/;
 const SENTINELS = 100;
@@ -49,14 +48,9 @@ type TokenizerFile = z.infer<typeof TokenizerFile>;
  * @throws {InputError} if it is no Unigram model with T5's normaliser and sentinels.
  */
 export async function sentencePieceModel(file: string): Promise<Uint8Array> {
-  const bytes = await readSmallFile(file, MAX_BYTES);
-  let json: unknown;
-  try {
-    json = parseJson(bytes.toString(), file, MAX_VALUES);
-  } catch (cause) {
-    if (cause instanceof InputError) throw cause;
-    throw unusable(file, "JSON", "something else", cause);
-  }
+  const json = await readJsonFile(file, LIMITS, (cause) =>
+    unusable(file, "JSON", "something else", cause),
+  );
   const { data, error } = TokenizerFile.safeParse(json);
   if (error) {
     const { path, message } = error.issues[0]!;

@@ -1,8 +1,8 @@
 /**
  * The tokenizer of BERT: words are divided at white space and punctuation, and each is divided into
  * the longest pieces of the vocabulary, from left to right. The ids are those of `BertTokenizer` of
- * Hugging Face but for 658 characters of rare scripts, which have another category in its version
- * of Unicode.
+ * Hugging Face but for some 660 characters of rare scripts, which have another category in its
+ * version of Unicode.
  *
  * The file is `tokenizer.json` of Hugging Face's tokenizers with the model WordPiece. Its
  * post-processor is not read: the prompts of the model have `[CLS]` and a middle `[SEP]`
@@ -15,14 +15,13 @@
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { InputError } from "../../io/errors.ts";
-import { parseJson } from "../../io/json/parse-json.ts";
-import { readSmallFile } from "../../io/small-file.ts";
+import { readJsonFile } from "../../io/json/json-file.ts";
 import { normalizeText } from "../normalize.ts";
 import { checkTextAndLimit, idList } from "./tokenizer-arguments.ts";
 import type { Tokenizer, TokenizerOptions } from "./tokenizer-interface.ts";
 
-const MAX_BYTES = 20_000_000; // that of multilingual BERT, of 120,000 pieces, has 3 MB
-const MAX_VALUES = 2_000_000;
+/** That of multilingual BERT, of 120,000 pieces, has 3 MB. */
+const LIMITS = { bytes: 20_000_000, values: 2_000_000 };
 const MASK = /<extra_id_\d+>/; // what is masked, in the way of T5
 
 const WordPieceFile = z.object({
@@ -72,11 +71,10 @@ export async function loadWordPiece(
   if (vocabularySize > rows)
     throw unusable(file, `at most ${rows} pieces, as config.json has it`, `${vocabularySize}`);
   const markers = Object.values(prompts ?? {}).flatMap((text) => text?.match(/\[\w+\]/g) ?? []);
-  for (const marker of markers) idOf(marker);
   const control = new Map(
     [...settings.added_tokens.map(({ content }) => content), ...markers].map((token) => [
       token,
-      pieces.get(token)!,
+      idOf(token),
     ]),
   );
   const maskId = pieces.get("[MASK]") ?? unknownId;
@@ -158,14 +156,7 @@ export function wordPieceOf(vocabulary: string, lowercase: boolean): WordPieceFi
 
 /** @throws {InputError} if the file is no WordPiece tokenizer as of BERT. */
 export async function readWordPiece(file: string): Promise<WordPieceFile> {
-  const bytes = await readSmallFile(file, MAX_BYTES);
-  let json: unknown;
-  try {
-    json = parseJson(bytes.toString(), file, MAX_VALUES);
-  } catch (cause) {
-    if (cause instanceof InputError) throw cause;
-    throw unusable(file, "JSON", "something else");
-  }
+  const json = await readJsonFile(file, LIMITS, () => unusable(file, "JSON", "something else"));
   const { data, error } = WordPieceFile.safeParse(json);
   if (data) return data;
   if (isUnigram(json)) throw onlyJson(join(dirname(file), "spiece.model"), error);
@@ -183,7 +174,7 @@ function dividingExpression(tokens: readonly string[]): RegExp {
   return new RegExp(`(${[MASK.source, ...escaped].join("|")})`);
 }
 
-const WHITE_SPACE = /[\p{White_Space}]/gu;
+const WHITE_SPACE = /\p{White_Space}/gu;
 /** Category C but what divides lines and cells. */
 const REMOVED = /[^\P{Cc}\t\n\r]|[\p{Cf}\p{Co}\p{Cs}\ufffd]/gu;
 /** Those that `BertNormalizer` takes for Chinese. */

@@ -1,22 +1,26 @@
 /** The training data of an adaptation: its sources, mixed, and the retrieval monitor's set. */
 
-import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { modelTitle } from "../../hub/model-title.ts";
-import { canonicalJson } from "../../io/json/canonical-json.ts";
+import { canonicalDigest } from "../../io/json/canonical-json.ts";
 import type { ProgressEvent } from "../../io/progress.ts";
 import type { Corpus } from "../examples/corpus.ts";
 import type { Example } from "../examples/example.ts";
-import { holdOut, maxHeldOut, type Split } from "../examples/held-out.ts";
+import {
+  holdOut,
+  maxHeldOut,
+  nothingHeldOut,
+  type Split,
+  splitCounts,
+} from "../examples/held-out.ts";
 import { kept } from "../examples/kept.ts";
 import { madeExample, madeExamples } from "../examples/made-examples.ts";
-import type { Source, SourceTraits } from "../examples/sources/source.ts";
+import type { Source } from "../examples/sources/source.ts";
 import {
   type DataPart,
   type MonitorSet,
   mixture,
   type Share,
-  type SourceCounts,
   type TrainingData,
 } from "../examples/training-data.ts";
 import { withCandidates } from "../examples/with-candidates.ts";
@@ -56,11 +60,11 @@ export async function* adaptationData(
     parts: partsOf(run, inputs, shares, monitorSet),
     kind: kindOf(run, corpus, inputs),
     counts: {
-      sources: sources.map((one) => countsOf(one, all.get(one.name)!, splits.get(one.name)!)),
+      sources: sources.map((one) => splitCounts(one, all.get(one.name)!, splits.get(one.name)!)),
       heldOut: heldOut.length,
       measured: monitorSet.questions.length,
     },
-    digest: digestOf(identity),
+    digest: canonicalDigest(identity),
     monitorSet: monitorSet.questions.length > 0 ? monitorSet : undefined,
   };
 }
@@ -71,7 +75,7 @@ async function splitExamples(
   { dev, passages, sources: { labelFree } }: AdaptationInputs,
   all: ReadonlyMap<string, readonly Example[]>,
 ): Promise<ReadonlyMap<string, Split>> {
-  if (dev) return new Map([...all].map(([name, training]) => [name, { training, heldOut: [] }]));
+  if (dev) return nothingHeldOut(all);
   const most = maxHeldOut(run);
   const ofEach = Math.floor(most / Math.max(1, labelFree.length));
   const made = new Set(labelFree.map(({ source }) => source.name));
@@ -80,15 +84,6 @@ async function splitExamples(
     max: (name) => (made.has(name) ? ofEach : most),
   });
 }
-
-const countsOf = (
-  { name, relevant }: SourceTraits,
-  all: readonly Example[],
-  { training, heldOut }: Split,
-): SourceCounts => ({
-  ...{ name, relevant, all: all.length },
-  ...{ training: training.length, heldOut: heldOut.length },
-});
 
 function kindOf(
   { model, part }: Adaptation,
@@ -133,12 +128,9 @@ function partsOf(
     ...{ name, digest },
     file: given.get(name) ?? madeFile(folder, name),
   }));
-  const ofDev = { name: "dev", digest: digestOf(questions), file: `${files.dev}` };
+  const ofDev = { name: "dev", digest: canonicalDigest(questions), file: `${files.dev}` };
   return dev ? [...ofSources, ofDev] : ofSources;
 }
-
-const digestOf = (value: unknown): string =>
-  createHash("sha256").update(canonicalJson(value)).digest("hex");
 
 /** Where the examples that a source made are kept. */
 const madeFile = (folder: string, source: string): string =>

@@ -12,7 +12,9 @@ import { createRandom } from "../../math/random.ts";
 import { type Example, type Passages, sourcesOf } from "./example.ts";
 import { nearCopies } from "./near-copies.ts";
 import { MAX_PER_PASSAGE } from "./sources/sampling.ts";
+import type { SourceTraits } from "./sources/source.ts";
 import { keysOf, wordsOf } from "./sources/words.ts";
+import type { SourceCounts } from "./training-data.ts";
 
 /** The share of the examples to hold out, if that is fewer than the maximum. */
 const HELD_OUT_SHARE = 0.1;
@@ -37,6 +39,22 @@ export interface Split {
   readonly training: readonly Example[];
   readonly heldOut: readonly Example[];
 }
+
+/** The split of sources of which nothing is held out. */
+export const nothingHeldOut = (
+  sources: ReadonlyMap<string, readonly Example[]>,
+): ReadonlyMap<string, Split> =>
+  new Map([...sources].map(([name, training]) => [name, { training, heldOut: [] }]));
+
+/** What became of the examples of a source. */
+export const splitCounts = (
+  { name, relevant }: SourceTraits,
+  all: readonly Example[],
+  { training, heldOut }: Split,
+): SourceCounts => ({
+  ...{ name, relevant, all: all.length },
+  ...{ training: training.length, heldOut: heldOut.length },
+});
 
 /** Number of examples to hold out: a tenth, or a quarter up to 150, at most `max`. */
 export function heldOutCount(examples: number, max: number): number {
