@@ -144,6 +144,7 @@ async function tryWeights(
         device: {},
       },
       trained: { names: new Set() },
+      measurements: {},
     },
     engine: {
       parameters: async () => states,
