@@ -11,7 +11,6 @@ import {
   option,
   path,
   type Resolved,
-  withoutFlag,
 } from "../../options/option.ts";
 import type { Provider } from "../../tensor/session.ts";
 import type { Measure } from "../measures/measure.ts";
@@ -66,7 +65,10 @@ export const FILE_OPTIONS: ReadonlySet<string> = new Set([
 export const MIN_STEPS = 50;
 
 /** Seed of all random numbers. */
-export const SEED = option(integer(0).default(0), { help: "seed of all random numbers" });
+export const SEED = option(integer(0).default(0), {
+  help: "seed of all random numbers",
+  placeholder: "N",
+});
 
 /** What a step minimises. */
 export const OBJECTIVE_SETTINGS = {
@@ -318,7 +320,7 @@ const OTHER_SETTINGS = {
     card: false,
   }),
   /** Seed of all random numbers. Default 0. */
-  seed: withoutFlag(SEED),
+  seed: SEED,
 };
 
 /** Named parts keep the JSDoc of the options in the declarations that users install. */

@@ -201,7 +201,7 @@ export function verdictOf({
   const limits = `${others}${limitsText(outcome, found(before), trained)}`;
   if (step === 0) {
     const reason = trained === 0 ? "no time was left to train" : "no gain";
-    const unchanged = `${reason}, model unchanged: R@1 ${found(before)} ${of}`;
+    const unchanged = `${reason}, model unchanged: R@1 ${found(before)} ${of}${readsText(outcome)}`;
     return `${unchanged}${refused ? otherText(refused, "refused") : ""}${limits}`;
   }
   const word = `${wordFor(outcome)}${kept === "token weights" ? " (token weights alone)" : ""}`;
@@ -246,6 +246,12 @@ const points = ({ difference, interval }: Gain, unit = "", what = ""): string =>
 
 const signed = (share: number): string =>
   `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(1)}`;
+
+/** What the given model reads, if the run trained that and keeps the given model. */
+const readsText = ({ reading }: RunOutcome): string =>
+  typeof reading === "object"
+    ? `, right answers from the right passage ${reading.before} of ${reading.questions}`
+    : "";
 
 function readingText({ reading, answers, questions, before, after }: RunOutcome): string {
   if (answers) {

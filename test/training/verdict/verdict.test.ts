@@ -566,6 +566,11 @@ test("the verdict without a gain, and without held-out examples", () => {
     verdictOf({ outcome: { ...outcome, step: 0 }, step: 90 }),
     "no gain, model unchanged: R@1 25 of 200 held-out examples",
   );
+  const reading = { before: 30, after: 30, questions: 60 };
+  assert.is(
+    verdictOf({ outcome: { ...outcome, step: 0, reading }, step: 90 }),
+    "no gain, model unchanged: R@1 25 of 200 held-out examples, right answers from the right passage 30 of 60",
+  );
   assert.match(
     verdictOf({ outcome: { ...outcome, step: 0 }, step: 0 }),
     /^no time was left to train, model unchanged/,
