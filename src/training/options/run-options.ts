@@ -11,6 +11,7 @@ import {
   option,
   path,
   type Resolved,
+  withoutFlag,
 } from "../../options/option.ts";
 import type { Provider } from "../../tensor/session.ts";
 import type { Measure } from "../measures/measure.ts";
@@ -65,10 +66,7 @@ export const FILE_OPTIONS: ReadonlySet<string> = new Set([
 export const MIN_STEPS = 50;
 
 /** Seed of all random numbers. */
-export const SEED = option(integer(0).default(0), {
-  help: "seed of all random numbers",
-  placeholder: "N",
-});
+export const SEED = option(integer(0).default(0), { help: "seed of all random numbers" });
 
 /** What a step minimises. */
 export const OBJECTIVE_SETTINGS = {
@@ -320,7 +318,7 @@ const OTHER_SETTINGS = {
     card: false,
   }),
   /** Seed of all random numbers. Default 0. */
-  seed: SEED,
+  seed: withoutFlag(SEED),
 };
 
 /** Named parts keep the JSDoc of the options in the declarations that users install. */
