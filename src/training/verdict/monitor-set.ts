@@ -7,10 +7,13 @@ import type { Corpus } from "../examples/corpus.ts";
 import { type Example, readAs, sourcesOf } from "../examples/example.ts";
 import type { MonitorQuestion, MonitorSet } from "../examples/training-data.ts";
 
-/** BM25's passages in which an answer is searched, for a question without a relevant passage. */
-const ANSWER_DEPTH = 20;
+/**
+ * BM25's passages of a question of people: the others that are searched, and where an answer is
+ * looked for if no relevant passage is known.
+ */
+const NEAR = 20;
 
-/** Random passages beside the relevant ones that a measurement searches. */
+/** Passages beside the relevant ones that a measurement searches. */
 export const MONITOR_PASSAGES = 400;
 
 interface Limits {
@@ -23,7 +26,8 @@ interface Limits {
 /**
  * Makes the monitor set. An example made of documents sees its passages as it reads them: with the
  * sentence, they would be easy to find. If that leaves no question, they take part unchanged: then
- * the monitor can at least detect a collapse.
+ * the monitor can at least detect a collapse. Questions of people are searched among the passages
+ * near them: random ones hide what training changes, as nearly all are found first among these.
  */
 export async function createMonitorSet(
   { seed, measurements }: { readonly seed: number; readonly measurements: Limits },
@@ -32,13 +36,12 @@ export async function createMonitorSet(
 ): Promise<MonitorSet> {
   const { passages: most = Infinity, every } = measurements;
   const heldOut = aboutFew(all, most / 2, seed);
-  const known = await withRelevant(
-    corpus,
-    heldOut.filter(({ removal }) => !removal),
-  );
+  const asked = heldOut.filter(({ removal }) => !removal);
+  const near = await nearPassages(corpus, asked);
+  const known = await withRelevant(corpus, asked, near);
   const made = heldOut.filter(({ removal }) => removal);
   const relevant = [...known, ...made].flatMap((example) => example.relevant);
-  const passages = await corpus.pick(withRandom(relevant, most, corpus, seed));
+  const passages = await corpus.pick(withOthers(relevant, near, most, corpus, seed));
   const taken = new Set(known.flatMap((question) => question.relevant));
   const changed = changedQuestions(made, passages, taken);
   const others = changed.length + known.length > 0 ? changed : made.map(questionOf);
@@ -111,9 +114,20 @@ function aboutFew(examples: readonly Example[], most: number, seed: number): rea
   return examples.filter((example) => chosen.has(example));
 }
 
-/** The ids and 400 random others, `most` in all; or the whole corpus. */
-function withRandom(
+/** BM25's first passages of each question, best first. */
+async function nearPassages(corpus: Corpus, asked: readonly Example[]): Promise<string[][]> {
+  if (asked.length === 0) return [];
+  const bm25 = await corpus.bm25();
+  return asked.map(({ question }) => bm25.search(question, NEAR).map(({ id }) => id));
+}
+
+/**
+ * The ids and 400 others, `most` in all; or the whole corpus. The others are those near the
+ * questions, the first of each before the second of any, and then random ones.
+ */
+function withOthers(
   ids: readonly string[],
+  near: readonly (readonly string[])[],
   most: number,
   corpus: Corpus,
   seed: number,
@@ -122,34 +136,32 @@ function withRandom(
   const drawn = new Set(ids);
   const wanted = Math.max(drawn.size, Math.min(most, drawn.size + MONITOR_PASSAGES));
   const count = Math.min(corpus.size, wanted);
+  const places = Array.from({ length: NEAR }, (_, place) =>
+    near.flatMap((found) => found[place] ?? []),
+  );
+  for (const id of places.flat()) if (drawn.size < count) drawn.add(id);
   while (drawn.size < count) drawn.add(corpus.ids[random.integer(corpus.size)]!);
   return drawn;
 }
 
 /**
- * The questions with their relevant passages: those that are known, or else those of BM25's first
- * 20 that contain an answer. Questions without a relevant passage are left out.
+ * The questions with their relevant passages: those that are known, or else those near it that
+ * contain an answer. Questions without a relevant passage are left out.
+ *
+ * @param near of each question
  */
 async function withRelevant(
   corpus: Corpus,
-  examples: readonly Example[],
+  asked: readonly Example[],
+  near: readonly (readonly string[])[],
 ): Promise<MonitorQuestion[]> {
-  const others = examples.filter(({ relevant }) => relevant.length === 0);
-  if (others.length === 0) return examples.map(questionOf);
-  const bm25 = await corpus.bm25();
-  const retrieved = new Map(
-    others.map((example) => [
-      example,
-      bm25.search(example.question, ANSWER_DEPTH).map(({ id }) => id),
-    ]),
-  );
-  const passages = await corpus.pick([...retrieved.values()].flat());
-  const questions = examples.map((example) => {
+  const isUnknown = asked.map(({ relevant }) => relevant.length === 0);
+  const passages = await corpus.pick(near.filter((_, i) => isUnknown[i]).flat());
+  const questions = asked.map((example, i) => {
+    if (!isUnknown[i]) return questionOf(example);
     const { question, answers } = example;
-    const containing = retrieved
-      .get(example)
-      ?.filter((id) => containsAnswer(passages.get(id)!.text, answers));
-    return containing ? { question, relevant: containing, answers } : questionOf(example);
+    const relevant = near[i]!.filter((id) => containsAnswer(passages.get(id)!.text, answers));
+    return { question, relevant, answers };
   });
   return questions.filter(({ relevant }) => relevant.length > 0);
 }

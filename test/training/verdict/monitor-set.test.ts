@@ -68,4 +68,38 @@ test("with few passages, few examples are measured, each with what it is about",
   assert.is((await measured()).questions.length, 41);
 });
 
+test("questions of people are searched among the passages near them, the nearest of each first", async () => {
+  await using folder = temporaryFolder();
+  const others = Array.from({ length: 500 }, (_, i) => ({ _id: `s${i}`, text: `stone ${i}` }));
+  const animals = ["owl", "fox", "hare"];
+  const near = animals.flatMap((animal) => [
+    { _id: `${animal} 1`, text: `The ${animal} of the wood.` },
+    { _id: `${animal} 2`, text: `The ${animal} of the wood and another one by the sea.` },
+  ]);
+  await using corpus = await openCorpus(
+    writeLines(join(folder.path, "near.jsonl"), [...others, ...near]),
+  );
+  const examples = animals.map((animal): Example => {
+    return { id: animal, question: `${animal}?`, answers: [], relevant: [`${animal} 2`] };
+  });
+  const searched = async (passages?: number) => {
+    const measurements = { every: 5, passages };
+    const set = await createMonitorSet({ seed: 0, measurements }, corpus, examples);
+    return set.passages.map(({ id }) => id).filter((id) => !id.startsWith("s"));
+  };
+  assert.is((await searched()).length, near.length);
+  const most = await searched(6); // three relevant ones, and the first others
+  assert.equal(most.sort(), near.map(({ _id }) => _id).sort());
+  const crops = examples.map((one) => ({ ...one, removal: {} }));
+  const set = await createMonitorSet(
+    { seed: 0, measurements: { every: 5, passages: 6 } },
+    corpus,
+    crops,
+  );
+  assert.ok(
+    set.passages.some(({ id }) => id.startsWith("s")),
+    "made ones among random passages",
+  );
+});
+
 test.run();
