@@ -2,6 +2,7 @@
 
 import type { ModelConfig } from "../../src/model/config.ts";
 import { openHeldStates } from "../../src/training/engine/held-states.ts";
+import { openHeldTeacher } from "../../src/training/engine/held-teacher.ts";
 import type { ParameterState } from "../../src/training/engine/optimizer.ts";
 import {
   type Batch,
@@ -39,7 +40,7 @@ export interface ComputedStep extends BatchLoss {
 }
 
 export interface StepSetting extends Partial<StepSettings> {
-  /** Whether the states of layers that are not trained are held. Default false. */
+  /** Whether states of layers and a teacher that are not trained are held. Default false. */
   readonly holds?: boolean;
   /** Whether gradients add to those of the batch before. Default false. */
   readonly adds?: boolean;
@@ -56,11 +57,12 @@ export async function computeSteps(
   const settings: StepSettings = { trained: trainsAll(states), dropout: 0, ...setting };
   await using backend = await BACKENDS[engine](config, states, settings);
   await using held = openHeldStates(config, states, settings.trained);
+  await using teacher = openHeldTeacher(config, states, settings, held);
   const accumulate = gradientAccumulator(
     config,
     backend.passes,
     settings,
-    holds ? held : undefined,
+    holds ? { states: held, teacher } : {},
   );
   const computed: ComputedStep[] = [];
   backend.clearGradients();

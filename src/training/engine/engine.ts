@@ -10,6 +10,7 @@ import type { GradientPasses, LossValues, StepSettings } from "../objectives/pas
 import type { TokenExample } from "../objectives/token-batch.ts";
 import { selectLearnedScalars } from "../objectives/trained-parameters.ts";
 import type { HeldStates } from "./held-states.ts";
+import type { HeldTeacher } from "./held-teacher.ts";
 import type { Optimizer, OptimizerOptions, ParameterState } from "./optimizer.ts";
 
 /** The loss of a step, before it, and its terms by name. */
@@ -64,6 +65,8 @@ export interface EngineParts {
   readonly queue?: PreBatchQueue | undefined;
   /** For runs that leave layers as they are. */
   readonly heldStates?: HeldStates | undefined;
+  /** For runs that leave what reads as it is. */
+  readonly teacher?: HeldTeacher | undefined;
 }
 
 /** Trains `parameters`, the states that `backend` was opened with. */
@@ -72,10 +75,14 @@ export function trainingEngine(
   parameters: ReadonlyMap<string, ParameterState>,
   settings: EngineSettings,
   backend: Backend,
-  { queue, heldStates }: EngineParts = {},
+  { queue, heldStates, teacher }: EngineParts = {},
 ): TrainingEngine {
   const { passes, optimizer } = backend;
-  const accumulate = gradientAccumulator(config, passes, settings, heldStates);
+  const accumulate = gradientAccumulator(config, passes, settings, {
+    states: heldStates,
+    teacher,
+  });
+  const isTaught = teacher !== undefined;
   const scalars = selectLearnedScalars(parameters);
   return {
     async parameters() {
@@ -95,7 +102,7 @@ export function trainingEngine(
         objectives,
         earlier,
         onKeys,
-        chunkQuestions: chunkQuestions(examples, isRead(needsOf(objectives))),
+        chunkQuestions: chunkQuestions(examples, isRead(needsOf(objectives), { isTaught })),
         key: [key, step],
       });
       const norms = await optimizer.gradientNorms();
@@ -112,6 +119,7 @@ export function trainingEngine(
       await backend.write();
     },
     async [Symbol.asyncDispose]() {
+      await teacher?.[Symbol.asyncDispose]();
       await heldStates?.[Symbol.asyncDispose]();
       await backend[Symbol.asyncDispose]();
     },

@@ -8,6 +8,7 @@ import type { StepSettings } from "../objectives/passes.ts";
 import { HEAD_WEIGHTS } from "../objectives/trained-parameters.ts";
 import { type TrainingEngine, trainingEngine } from "./engine.ts";
 import { openHeldStates } from "./held-states.ts";
+import { openHeldTeacher } from "./held-teacher.ts";
 import { openOnnxBackend } from "./onnx-backend.ts";
 import type { OptimizerOptions, ParameterState } from "./optimizer.ts";
 import { openTensorFlowBackend } from "./tensorflow-backend.ts";
@@ -50,12 +51,14 @@ export async function* openEngine(
     clippedApart: new Set([HEAD_WEIGHTS]),
   };
   const heldStates = openHeldStates(config, parameters, run.trained);
+  const teacher = openHeldTeacher(config, parameters, run, heldStates);
+  const parts = { queue, heldStates, teacher };
   if (engine === "onnxruntime") {
     const backend = await openOnnxBackend(config, parameters, settings, { provider });
-    return trainingEngine(config, parameters, settings, backend, { queue, heldStates });
+    return trainingEngine(config, parameters, settings, backend, parts);
   }
   const { tf, name, device, failures } = await loadTensorFlow();
   yield { type: "engine", name, device, failures: failures.map(({ message }) => message) };
   const backend = openTensorFlowBackend(tf, config, parameters, settings);
-  return trainingEngine(config, parameters, settings, backend, { queue, heldStates });
+  return trainingEngine(config, parameters, settings, backend, parts);
 }

@@ -6,7 +6,7 @@ import type { ModelConfig } from "../../model/config.ts";
 import { type Graph, trace, type Value } from "../../tensor/trace.ts";
 import { dropoutPools, dropoutRows, type Sequences, tracedDropout } from "../objectives/dropout.ts";
 import { isRead } from "../objectives/forward.ts";
-import { modelInputs } from "../objectives/model-inputs.ts";
+import { modelInputs, teacherInputs } from "../objectives/model-inputs.ts";
 import { inputsOf, type Objective } from "../objectives/objective.ts";
 import {
   allNeeds,
@@ -51,12 +51,15 @@ export function chunksOf(
   plan: StepPlan,
   objectives: readonly Objective[],
 ): Chunk[] {
-  const reads = isRead(allNeeds(plan));
+  const reads = isRead(allNeeds(plan), plan);
   const questions = learningQuestions(examples, plan.objectives);
   return Array.from({ length: Math.ceil(examples.length / size) }, (_, i) => {
     const first = i * size;
     const batch = tokenBatch(examples.slice(first, first + size), examples);
-    const inputs = modelInputs(config, batch, reads);
+    const inputs = {
+      ...modelInputs(config, batch, reads),
+      ...(plan.isTaught && teacherInputs(batch)),
+    };
     const common = { questions, isCandidate: inputs.isCandidate };
     return {
       batch,

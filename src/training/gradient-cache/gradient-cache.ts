@@ -21,7 +21,7 @@
  */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { isRead } from "../objectives/forward.ts";
+import { isRead, TEACHER } from "../objectives/forward.ts";
 import type { Objective } from "../objectives/objective.ts";
 import {
   acrossQuestions,
@@ -66,6 +66,18 @@ export interface ChunkStates {
   withStates(chunk: Chunk, layers: number): Promise<Chunk>;
 }
 
+/** A reader that a run does not train: what it says of an example is the same in every step. */
+export interface Teacher {
+  /** The examples with log P(answer | question, candidate) of each of their candidates. */
+  teach(examples: readonly TokenExample[]): Promise<TokenExample[]>;
+}
+
+/** What does not change in a run, so that it is computed once. */
+export interface HeldParts {
+  readonly states?: ChunkStates | undefined;
+  readonly teacher?: Teacher | undefined;
+}
+
 /** Computes the loss of a batch. Adds its gradients to the sums that the passes hold. */
 export type GradientAccumulator = (batch: Batch) => Promise<BatchLoss>;
 
@@ -73,12 +85,13 @@ export function gradientAccumulator(
   config: ModelConfig,
   passes: GradientPasses,
   settings: StepSettings,
-  states?: ChunkStates,
+  { states, teacher }: HeldParts = {},
 ): GradientAccumulator {
   const drawDropout = openChunkDropout(config, settings);
   return async (batch) => {
-    const examples = batch.examples.map(withDistinctPassages);
-    const plan = planOf(batch, examples, settings, states);
+    const asked = batch.examples.map(withDistinctPassages);
+    const plan = planOf(batch, asked, settings, { states, teacher });
+    const examples = plan.isTaught ? await teacher!.teach(asked) : asked;
     const across = acrossQuestions(plan);
     const isWhole = batch.chunkQuestions >= examples.length;
     const isCached = across.length > 0 && (!isWhole || batch.onKeys !== undefined);
@@ -107,16 +120,17 @@ export function gradientAccumulator(
   };
 }
 
-/** The objectives that learn from an example of the batch, and the layers that are held. */
+/** The objectives that learn from an example of the batch, and what is held. */
 function planOf(
   { objectives, watched }: Batch,
   examples: readonly TokenExample[],
   { tau }: StepSettings,
-  states: ChunkStates | undefined,
+  { states, teacher }: HeldParts,
 ): StepPlan {
   const learning = objectives.filter((one) => examples.some((example) => one.trains(example)));
   const plan = { objectives: learning.length > 0 ? learning : objectives, tau, watched };
-  return { ...plan, held: states?.layers(isRead(allNeeds(plan))) };
+  const isTaught = teacher !== undefined && allNeeds(plan).has(TEACHER);
+  return { ...plan, isTaught, held: states?.layers(isRead(allNeeds(plan), { isTaught })) };
 }
 
 /** Sums losses, and terms of the same name. */

@@ -7,7 +7,7 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import type { Dim, Tensor } from "../../tensor/ops.ts";
-import { candidateInputs } from "../objectives/model-inputs.ts";
+import { candidateInputs, teacherInputs } from "../objectives/model-inputs.ts";
 import { inputsOf } from "../objectives/objective.ts";
 import { type KeptName, keptAxes } from "../objectives/outputs.ts";
 import { acrossQuestions, type StepPlan, type Tensors } from "../objectives/passes.ts";
@@ -71,6 +71,7 @@ export function keptBatch(
       ...joined,
       ...masks,
       ...candidates,
+      ...(plan.isTaught && teacherInputs(batch)),
       ...inputsOf(acrossQuestions(plan), common, batch),
     },
     keys: joined.keys && ownKeys(own, joined.keys, masks.passageMask),

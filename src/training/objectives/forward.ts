@@ -41,6 +41,8 @@ export interface ForwardSettings {
   readonly tau?: number | undefined;
   /** The layers that a chunk has states of, instead of token ids. */
   readonly held?: HeldLayers | undefined;
+  /** Whether a chunk has what a teacher said before, instead of asking it. */
+  readonly isTaught?: boolean | undefined;
 }
 
 /** The contexts of the two sides: passages whose keys do not change have no dropout. */
@@ -49,13 +51,15 @@ export interface ForwardContext<T> {
   readonly passages: LayerContext<T>;
 }
 
-const TEACHER: OutputName = "teacherLogLikelihoods";
+export const TEACHER = "teacherLogLikelihoods" satisfies OutputName;
 const ALONE: readonly OutputName[] = ["candidateLogLikelihoods"];
 const TOGETHER: readonly OutputName[] = ["answerLogProbabilities", "attention", "passageAttention"];
 
 /** Whether outputs need the joint layers and the decoder. */
-export const isRead = (needs: ReadonlySet<OutputName>): boolean =>
-  needs.has(TEACHER) || readsAsTrained(needs);
+export const isRead = (
+  needs: ReadonlySet<OutputName>,
+  { isTaught }: Pick<ForwardSettings, "isTaught">,
+): boolean => (needs.has(TEACHER) && !isTaught) || readsAsTrained(needs);
 
 /** Whether outputs need them as they are in training: not only as a teacher. */
 export const readsAsTrained = (needs: ReadonlySet<OutputName>): boolean =>
@@ -77,7 +81,7 @@ export function modelOutputs<T>(
   const { questions: context } = contexts;
   const { ops } = context;
   const { model } = trained;
-  const encoded = encode(contexts, model, input, isRead(needs), settings);
+  const encoded = encode(contexts, model, input, isRead(needs, settings), settings);
   const vectors = vectorsOf(contexts, model, encoded, input.passageMask, settings);
   const read = input as ReadInputs<T>;
   const pairs = readsAsTrained(needs) ? encodePairs(context, model, read, encoded) : undefined;
@@ -107,6 +111,7 @@ export function modelOutputs<T>(
     passageAttention: () => passageAttention(ops, together!.attention, read),
     candidateLogLikelihoods: () => candidateLogLikelihoods(context, model, read, pairs!, alone!),
     teacherLogLikelihoods() {
+      if (settings.isTaught) return input.teacherLogLikelihoods!;
       const teacher = inferenceContext(ops, context.config);
       const encodedAlone = encodePairs(teacher, model, read, encoded);
       const answers = readAlone(teacher, model, read, encodedAlone);

@@ -47,8 +47,11 @@ export type ReaderInput =
 /** Instead of the ids: states of the questions and passages that were computed before. */
 export type StateInput = "questionStates" | "passageStates";
 
+/** Instead of reading: float32 [Q, K], what a teacher said before of each candidate. */
+export type TeacherInput = "teacherLogLikelihoods";
+
 export type ModelInputs<T> = Readonly<
-  Record<RetrievalInput, T> & Partial<Record<ReaderInput | StateInput, T>>
+  Record<RetrievalInput, T> & Partial<Record<ReaderInput | StateInput | TeacherInput, T>>
 >;
 
 /** @param isRead whether an objective needs the reader */
@@ -73,6 +76,14 @@ export function modelInputs(
     ...(isRead && readerInputs(config, batch, question.mask, passage.mask)),
   };
 }
+
+/** What a teacher said of the examples of a batch before. */
+export const teacherInputs = (batch: TokenBatch): Record<TeacherInput, NamedTensor> => ({
+  teacherLogLikelihoods: perCandidate(
+    batch,
+    ({ teacherLogLikelihoods = [] }) => teacherLogLikelihoods,
+  ),
+});
 
 /** Which scores are those of a question's own candidates. */
 export function candidateInputs(

@@ -6,7 +6,7 @@
 import type { ModelConfig } from "../../model/config.ts";
 import { inferenceContext, type LayerContext } from "../../model/layers/context.ts";
 import type { Ops, Tensor } from "../../tensor/ops.ts";
-import { type ForwardContext, type ForwardSettings, modelOutputs } from "./forward.ts";
+import { type ForwardContext, type ForwardSettings, modelOutputs, TEACHER } from "./forward.ts";
 import type { ModelInputs } from "./model-inputs.ts";
 import { type Loss, lossOf, needsOf, type Objective } from "./objective.ts";
 import {
@@ -45,7 +45,8 @@ export const acrossQuestions = ({ objectives }: StepPlan): Objective[] =>
   objectives.filter((objective) => objective.acrossQuestions);
 
 /** The outputs that pass 1 computes, and pass 2 has gradients of. */
-export const keptOutputs = (plan: StepPlan): KeptName[] => keptFor(needsOf(acrossQuestions(plan)));
+export const keptOutputs = (plan: StepPlan): KeptName[] =>
+  keptFor(needsOf(acrossQuestions(plan))).filter((name) => !(plan.isTaught && name === TEACHER));
 
 /** The contexts of a chunk, with the dropout of its engine. */
 export function forwardContext<T>(
@@ -225,7 +226,7 @@ let next = 0;
 
 /** Names the graphs of a plan for inputs of these sizes: equal names have equal graphs. */
 export function graphName(
-  { objectives, tau, held, watched = [] }: StepPlan,
+  { objectives, tau, held, isTaught, watched = [] }: StepPlan,
   { isCandidate }: NamedTensors,
 ): string {
   const numberOf = (objective: Objective): number => {
@@ -235,5 +236,5 @@ export function graphName(
   };
   const sizes = isCandidate!.shape.join(" x ");
   const names = objectives.map((objective) => `${objective.name} ${numberOf(objective)}`);
-  return `${names.join(" + ")}, ${sizes}, tau ${tau}, held ${held}, watched ${watched.join()}`;
+  return `${names.join(" + ")}, ${sizes}, tau ${tau}, held ${held}${isTaught ? ", taught" : ""}, watched ${watched.join()}`;
 }

@@ -181,6 +181,8 @@ export interface TokenExample {
   readonly isLabelled?: boolean | undefined;
   /** For each candidate, the score that is given with the data, if any. */
   readonly scores?: readonly (number | undefined)[] | undefined;
+  /** For each candidate, log P(answer | question, candidate), if a teacher was asked before. */
+  readonly teacherLogLikelihoods?: readonly number[] | undefined;
   /** Where the answer stands in the positives. */
   readonly phrases?: readonly AnswerPhrase[] | undefined;
   /** Passages that are relevant, or probably relevant: they are not negatives of the question. */
