@@ -195,7 +195,10 @@ async function listFiles(source: Source, commit: string): Promise<Entries> {
   const { listFiles } = await import("@huggingface/hub");
   return asking(source, async () => {
     const entries = new Map<string, ListFileEntry>();
-    for await (const entry of listFiles(access(source, commit, MAX_REPLY_BYTES))) {
+    for await (const entry of listFiles({
+      ...access(source, commit, MAX_REPLY_BYTES),
+      recursive: true,
+    })) {
       if (entry.type === "file") entries.set(entry.path, entry);
       if (entries.size > MAX_FILES) throw new Error(`more than ${MAX_FILES} files`);
     }

@@ -7,6 +7,11 @@ import { InputError } from "../io/errors.ts";
 
 const REQUIRED = ["config.json", "spiece.model"];
 const OPTIONAL = ["generation_config.json"];
+/** The tokenizers of models that `reatt convert` makes others of: the first one counts. */
+const OTHER_TOKENIZERS = ["tokenizer.json", "vocab.txt"];
+/** What says how such a model makes vectors. */
+const OF_ENCODERS =
+  /^(tokenizer_config\.json|modules\.json|config_sentence_transformers\.json|[^/]*Pooling\/config\.json)$/;
 
 /**
  * The files to download, without the shards of the weights.
@@ -22,16 +27,25 @@ export function chooseFiles(
   const fail = (expected: string, remedy: string): never => {
     throw new InputError({ where, expected, got: "none", remedy });
   };
-  const missing = REQUIRED.find((name) => !names.has(name));
-  if (missing) fail(`a file ${missing}`, "name a T5 model with a SentencePiece tokenizer");
+  const missing = REQUIRED.filter((name) => !names.has(name));
+  const tokenizer = OTHER_TOKENIZERS.find((name) => names.has(name));
+  const isOther = missing.join() === "spiece.model" && tokenizer !== undefined;
+  if (missing.length > 0 && !isOther)
+    fail(`a file ${missing[0]}`, "name a T5 with a SentencePiece tokenizer, or a BERT");
   const weights =
     weightsAmong(names) ??
     fail("weights as safetensors or pytorch_model.bin", "name a model in one of these formats");
-  const files = [...REQUIRED, ...OPTIONAL.filter((name) => names.has(name)), weights];
-  return { files, weights };
+  const further = isOther
+    ? [tokenizer, ...[...names].filter((name) => OF_ENCODERS.test(name))]
+    : ["spiece.model"];
+  const optional = OPTIONAL.filter((name) => names.has(name));
+  return { files: ["config.json", ...further, ...optional, weights], weights };
 }
 
-/** Whether a folder has all files of a model, with every shard of its weights. */
+/**
+ * Whether a folder has all files of a model that can be loaded, with every shard of its weights.
+ * Never of one that has to be converted: a program that reads less of it may have left files out.
+ */
 export async function isComplete(folder: string): Promise<boolean> {
   const names = new Set(await readdir(folder).catch(() => []));
   const weights = weightsAmong(names);

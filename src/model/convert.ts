@@ -30,12 +30,12 @@ export const CONVERT_OPTIONS = {
    */
   precision: option(choice("fp32", "fp16", "int8"), { help: "precision of the weights" }),
   /**
-   * Of a BERT: the folder of the encoder of questions, such as DPR's question encoder. Default: one
-   * encoder for both.
+   * Of a BERT: the folder or the name on the hub of the encoder of questions, such as DPR's question
+   * encoder. Default: one encoder for both.
    */
   queryEncoder: option(path().optional(), {
-    help: "of a BERT: folder of another encoder for questions, as DPR has it",
-    placeholder: "DIR",
+    help: "of a BERT: another encoder for questions, as DPR has it",
+    placeholder: "DIR|ORG/NAME",
     defaultText: "that of passages",
   }),
 };
@@ -62,7 +62,7 @@ export type Precision = ConvertOptions["precision"];
  * has a `tokenizer.json` alone, gets the `spiece.model` that `ReAtt.load` reads. Memory does not
  * grow with the model: one tensor is converted after the other.
  *
- * Of the folder of a BERT encoder (BERT, sentence-transformers, DPR, ColBERT) it makes a model with
+ * Of a BERT encoder (BERT, sentence-transformers, DPR, ColBERT) it makes a model with
  * the same vectors. Its reader is random: it searches, and answers only once it is trained.
  *
  * `fp16` and `int8` round: indexes of the original model must be built again with the converted
@@ -95,7 +95,8 @@ export async function convertModel(
   if (model !== undefined) checkPath(model, "model");
   const { out, precision, queryEncoder, shardBytes, ...others } = resolveOptions(CONVERT, options);
   const folder = await locateModel(model, others);
-  const bert = (await isBert(folder)) ? await readBert(folder, queryEncoder) : undefined;
+  const questions = queryEncoder && (await locateModel(queryEncoder, others));
+  const bert = (await isBert(folder)) ? await readBert(folder, questions) : undefined;
   if (queryEncoder !== undefined && !bert) throw noBert(folder);
   const config = bert?.config ?? (await readConfig(folder));
   await using stored = bert ? floatsOf(bert) : await openStored(folder, config);

@@ -69,6 +69,10 @@ const hub: HubServer = await startHub({
     refs,
     files: { "config.json": Buffer.from("{}"), "tokenizer.json": weights },
   },
+  "reatt/no-tokenizer": {
+    refs,
+    files: { "config.json": Buffer.from("{}"), "model.safetensors": weights },
+  },
   "reatt/tf": { refs, files: { ...tokenizer, "tf_model.h5": weights } },
   "reatt/lacks": { refs, files: { ...tokenizer, "model.safetensors.index.json": shardIndex } },
 });
@@ -242,7 +246,8 @@ test("private and gated models need a token", async () => {
 
 test("what is no model for reatt is refused with one line", async () => {
   await refused("reatt/none", /expected a folder, or a model of \S+, got neither \(status 401\)/);
-  await refused("reatt/fast-only", /expected a file spiece\.model, got none; name a T5 model/);
+  await refused("reatt/no-tokenizer", /expected a file spiece\.model, got none; name a T5 with/);
+  await refused("reatt/fast-only", /expected weights as safetensors or pytorch_model\.bin, got/);
   await refused("reatt/tf", /expected weights as safetensors or pytorch_model\.bin, got none/);
   await refused("reatt/lacks", /expected a file one\.safetensors, got none/);
 });

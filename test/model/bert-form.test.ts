@@ -3,7 +3,17 @@
  * tokenizers 0.23. The fixtures are random models; their values are exact in float16.
  */
 
-import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { test } from "uvu";
@@ -25,6 +35,7 @@ import { passageIds, retrievalQuestionIds } from "../../src/text/tokens/prompts.
 import { loadTokenizer, tokenizerFile } from "../../src/text/tokens/tokenizer.ts";
 import { refused, temporaryFolder } from "../checkpoints/support.ts";
 import { assertNear } from "../support/arrays.ts";
+import { startHub } from "../support/hub-server.ts";
 
 const FIXTURE = "test/fixtures/bert";
 const TOLERANCE = 1e-5; // of values up to 3, in float32
@@ -132,6 +143,40 @@ test("DPR has two encoders", async () => {
   await using index = await model.index(passages, { directory: at("index"), maxPassageTokens: 64 });
   const hits = await model.retrieve("Where flows the Rhine?", index, { topK: 2 });
   assert.is(hits.length, 2);
+});
+
+test("encoders are taken from the hub by their names, with what says how they make vectors", async () => {
+  const cls = sentenceFiles("cls_token", { similarity_fn_name: "dot" });
+  const filesOf = (folder: string): Record<string, Buffer> =>
+    Object.fromEntries(
+      readdirSync(folder, { recursive: true, encoding: "utf8" })
+        .filter((name) => statSync(join(folder, name)).isFile())
+        .map((name) => [name, readFileSync(join(folder, name))]),
+    );
+  const repository = (folder: string) => ({
+    refs: { main: "a".repeat(40) },
+    files: { ...filesOf(folder), "onnx/model.onnx": Buffer.from("none of ours") },
+  });
+  await using hub = await startHub({
+    "reatt/sentences": repository(folderOf("hub-cls", "encoder", cls)),
+    "reatt/passages": repository(folderOf("hub-dpr", "dpr-context")),
+    "reatt/questions": repository(folderOf("hub-questions", "dpr-question")),
+  });
+  const before = { ...process.env };
+  Object.assign(process.env, { HF_HOME: at("hub"), HF_ENDPOINT: hub.url });
+  try {
+    await checkVectors("hub-cls", "reatt/sentences", expected.cls);
+    const cached = at("hub", "hub", "models--reatt--sentences", "snapshots", "a".repeat(40));
+    assert.not.ok(existsSync(join(cached, "onnx")));
+    // What another program left of a model may lack the file that says how it makes vectors.
+    rmSync(join(cached, "1_Pooling"), { recursive: true });
+    rmSync(at("hub-cls-reatt"), { recursive: true });
+    await checkVectors("hub-cls", "reatt/sentences", expected.cls);
+    const queryEncoder = "reatt/questions";
+    await checkVectors("hub-dpr", "reatt/passages", expected.dpr, { queryEncoder });
+  } finally {
+    process.env = before;
+  }
 });
 
 test("ColBERT has a vector for each token, after its markers", async () => {
