@@ -26,7 +26,6 @@ import { readPassages } from "../src/text/read-passages.ts";
 import { passageIds } from "../src/text/tokens/prompts.ts";
 import { loadTokenizer } from "../src/text/tokens/tokenizer.ts";
 import {
-  chunkQuestions,
   type EngineSettings,
   type TrainingEngine,
   trainingEngine,
@@ -35,6 +34,7 @@ import { openHeldStates } from "../src/training/engine/held-states.ts";
 import { openOnnxBackend } from "../src/training/engine/onnx-backend.ts";
 import { traceChunk, traceKept } from "../src/training/engine/onnx-passes.ts";
 import { type ParameterState, parameterState } from "../src/training/engine/optimizer.ts";
+import { chunkQuestions } from "../src/training/gradient-cache/chunk-size.ts";
 import { type Chunk, chunksOf } from "../src/training/gradient-cache/chunks.ts";
 import { isRead } from "../src/training/objectives/forward.ts";
 import { type ObjectiveName, objectivesOf } from "../src/training/objectives/index.ts";

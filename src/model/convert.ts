@@ -30,8 +30,8 @@ export const CONVERT_OPTIONS = {
    */
   precision: option(choice("fp32", "fp16", "int8"), { help: "precision of the weights" }),
   /**
-   * Of a BERT: the folder or the name on the hub of the encoder of questions, such as DPR's question
-   * encoder. Default: one encoder for both.
+   * Of a BERT: the folder of the encoder of questions, such as DPR's question encoder, or its name
+   * on the hub. Default: one encoder for both.
    */
   queryEncoder: option(path().optional(), {
     help: "of a BERT: another encoder for questions, as DPR has it",

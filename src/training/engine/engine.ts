@@ -1,7 +1,7 @@
 /** The training engine: one step at a time, on parameters that it holds. */
 
-import { mean } from "../../math/mean.ts";
 import type { ModelConfig } from "../../model/config.ts";
+import { chunkQuestions } from "../gradient-cache/chunk-size.ts";
 import { gradientAccumulator } from "../gradient-cache/gradient-cache.ts";
 import type { PreBatchQueue, StepKeys } from "../gradient-cache/pre-batch.ts";
 import { isRead } from "../objectives/forward.ts";
@@ -45,19 +45,6 @@ export interface TrainingEngine extends AsyncDisposable {
   /** Sets the parameters to `values`, by name, and the moments of the optimiser to 0. */
   restart(values: ReadonlyMap<string, Float32Array>): Promise<void>;
 }
-
-/**
- * Tokens of the (question, candidate) pairs of a chunk. Their states take 4 kB a token, so that
- * they stay in a processor cache of 16 MB between two operations. Half and twice the number are as
- * fast. The whole batch at once takes a third longer (docs/experiments/speed.md).
- */
-export const CHUNK_TOKENS = 2_500;
-
-/**
- * The same for steps that do not read, which compute each token of a passage once. A batch of one
- * chunk runs the lower layers once instead of twice.
- */
-export const RETRIEVAL_CHUNK_TOKENS = 16_000;
 
 /** What an engine can have beside its backend. */
 export interface EngineParts {
@@ -124,23 +111,6 @@ export function trainingEngine(
       await backend[Symbol.asyncDispose]();
     },
   };
-}
-
-/**
- * Questions of a chunk: the largest divisor of the batch size whose chunks have at most
- * `CHUNK_TOKENS` or `RETRIEVAL_CHUNK_TOKENS` tokens on average. All chunks then have the same size
- * and share one graph.
- *
- * @param reads whether the step reads
- */
-export function chunkQuestions(examples: readonly TokenExample[], reads: boolean): number {
-  const tokens = examples.map(({ question, passages }) =>
-    passages.reduce((sum, passage) => sum + question.length + passage.length, 0),
-  );
-  const perQuestion = mean(tokens);
-  const divisors = examples.map((_, i) => i + 1).filter((size) => examples.length % size === 0);
-  const limit = reads ? CHUNK_TOKENS : RETRIEVAL_CHUNK_TOKENS;
-  return divisors.findLast((size) => size * perQuestion <= limit) ?? 1;
 }
 
 export type EngineSettings = StepSettings & OptimizerOptions;

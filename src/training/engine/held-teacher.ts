@@ -6,13 +6,13 @@
 
 import type { ModelConfig } from "../../model/config.ts";
 import { readingNames } from "../../model/parameter-names.ts";
+import { chunkQuestions } from "../gradient-cache/chunk-size.ts";
 import { chunksOf } from "../gradient-cache/chunks.ts";
 import type { Teacher } from "../gradient-cache/gradient-cache.ts";
 import { TEACHER } from "../objectives/forward.ts";
 import { defineObjective } from "../objectives/objective.ts";
 import type { StepPlan, StepSettings } from "../objectives/passes.ts";
 import { hasAnswer, type TokenExample } from "../objectives/token-batch.ts";
-import { chunkQuestions } from "./engine.ts";
 import type { HeldStates } from "./held-states.ts";
 import { onnxPasses, openGraphRunner } from "./onnx-passes.ts";
 import type { ParameterState } from "./optimizer.ts";

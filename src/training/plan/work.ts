@@ -6,7 +6,7 @@
 import { type ModelConfig, retrievalWidth, vectorSize } from "../../model/config.ts";
 import { parameterShapes } from "../../model/parameter-names.ts";
 import type { Stack } from "../../model/stack.ts";
-import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "../engine/engine.ts";
+import { CHUNK_TOKENS, RETRIEVAL_CHUNK_TOKENS } from "../gradient-cache/chunk-size.ts";
 import { heldLayers } from "../objectives/held-layers.ts";
 import { trainsReading } from "../objectives/index.ts";
 import type { Run } from "../run/run.ts";
