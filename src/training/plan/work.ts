@@ -46,9 +46,7 @@ export function stepWork(
   const reads = isRead({ objective });
   const pairs = questions * candidatesPerQuestion;
   const pair = question + passage;
-  const isTaught = reads && !trainsReading(objective.objective);
-  const chunk = reads && !isTaught ? CHUNK_TOKENS : RETRIEVAL_CHUNK_TOKENS;
-  const passes = pairs * pair <= chunk ? 3 : 4;
+  const passes = pairs * pair <= (reads ? CHUNK_TOKENS : RETRIEVAL_CHUNK_TOKENS) ? 3 : 4;
   const held = heldLayers(config, trained.names, reads) ?? 0;
   const layers = textLayers(config);
   const texts = (some: readonly Layer[]): number =>
@@ -58,7 +56,8 @@ export function stepWork(
   if (!reads) return retrieval;
   const joint = pairs * textWork(layersOf(config.joint), pair);
   // A teacher reads each candidate alone, in its first step: less later (engine/held-teacher.ts).
-  if (isTaught) return retrieval + joint + pairs * decoderWork(config, pair, answer);
+  if (!trainsReading(objective.objective))
+    return retrieval + joint + pairs * decoderWork(config, pair, answer);
   const decoded = questions * decoderWork(config, candidatesPerQuestion * pair, answer);
   return retrieval + passes * (joint + decoded);
 }
