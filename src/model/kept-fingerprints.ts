@@ -4,15 +4,17 @@
  * and times: what build tools and git compare. The configuration and the tokenizer are compared by
  * their contents.
  *
- * They are in `fingerprints.json` of the user's cache (user-cache.ts). A file beside the weights
- * would be foreign to the lists and checksums of a package or of the hub's cache, and a copy of the
- * folder would take it along.
+ * They are in `reatt/fingerprints.json` in the user's cache, `XDG_CACHE_HOME` or `~/.cache`, which
+ * can be removed at any time. A file beside the weights would be foreign to the lists and checksums
+ * of a package or of the hub's cache, and a copy of the folder would take it along.
  */
 
 import { createHash } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { openFile } from "../io/open-file.ts";
 import { readSmallFile } from "../io/small-file.ts";
-import { cachedFile, writeCached } from "../io/user-cache.ts";
 import { version } from "../io/version.ts";
 import type { ModelConfig } from "./config.ts";
 import { fingerprint, fingerprintRules } from "./fingerprint.ts";
@@ -56,7 +58,8 @@ export async function forgetFingerprints(): Promise<void> {
   }
 }
 
-const listFile = (): string => cachedFile("fingerprints.json");
+const listFile = (): string =>
+  join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "reatt", "fingerprints.json");
 
 /** What cannot be read is not kept. */
 async function readKept(): Promise<Map<string, string>> {
@@ -71,5 +74,14 @@ async function readKept(): Promise<Map<string, string>> {
 /** Readers see the old list or the new one. Of two writers at once, one is computed again. */
 async function keep(key: string, computed: string): Promise<void> {
   const kept = [...(await readKept()), [key, computed]].slice(-KEPT);
-  await writeCached(listFile(), JSON.stringify(Object.fromEntries(kept)));
+  try {
+    const path = listFile();
+    const temporary = `${path}.${process.pid}`;
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await using file = await openFile(temporary, "w", 0o600);
+    await file.writeFile(JSON.stringify(Object.fromEntries(kept)));
+    await rename(temporary, path).catch(() => rm(temporary, { force: true }));
+  } catch {
+    // A cache that nobody may write keeps nothing
+  }
 }

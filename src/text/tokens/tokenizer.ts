@@ -9,12 +9,12 @@
 
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { SentencePieceProcessor } from "sentencepiece-js";
+import { addressSpaceErrorFrom } from "../../io/address-space.ts";
 import { InputError } from "../../io/errors.ts";
 import { excerpt } from "../../io/excerpt.ts";
 import { readSmallFile } from "../../io/small-file.ts";
 import { uncasedForm, visible } from "../normal-form.ts";
-import type { Vocabulary } from "./kept-memory.ts";
-import { notAModel, openSentencePiece, type SentencePiece } from "./sentencepiece.ts";
 import { parsePieces } from "./sentencepiece-model.ts";
 import { beginningOf, PART_LENGTH, shortenUnknownRuns, textParts } from "./text-parts.ts";
 import { checkTextAndLimit, idList } from "./tokenizer-arguments.ts";
@@ -31,6 +31,10 @@ const SENTINEL_PATTERN = /<extra_id_(\d|[1-9]\d)>/;
 const MAX_PIECE_LENGTH = 16;
 /** A character of Unicode's private use area, which no piece contains. */
 const UNKNOWN_CHARACTER = "\ue000";
+const EMSCRIPTEN_HANDLERS = {
+  uncaughtException: "function(ex){if(!(ex instanceof ExitStatus)){throw ex}}",
+  unhandledRejection: "function(reason){throw reason}",
+};
 
 /** The file of the tokenizer in a folder: `spiece.model`, or `tokenizer.json` of a BERT alone. */
 export const tokenizerFile = (folder: string): string => {
@@ -58,19 +62,16 @@ async function loadSentencePiece(
   spieceModelFile: string,
   { vocabularySize: rows = Infinity, prompts }: TokenizerOptions,
 ): Promise<Tokenizer> {
-  const model = await readModel(spieceModelFile);
-  const processor = await openSentencePiece(spieceModelFile, model, () =>
-    checkedVocabulary(spieceModelFile, model),
-  );
-  const { pieces, eosId, unknownId } = processor.vocabulary;
-  const vocabularySize = pieces + SENTINELS;
+  const pieces = await readPieces(spieceModelFile);
+  const processor = await loadProcessor(spieceModelFile);
+  const vocabularySize = pieces.length + SENTINELS;
   const sentinelId = (number: string) => vocabularySize - 1 - Number(number);
 
   function decode(ids: Iterable<number>): string {
     const parts: string[] = [];
     let pending: number[] = []; // pieces since the last sentinel
     for (const id of idList(ids)) {
-      if (id < pieces) pending.push(id);
+      if (id < pieces.length) pending.push(id);
       else if (id < vocabularySize) {
         parts.push(processor.decodeIds(pending), `<extra_id_${vocabularySize - 1 - id}>`);
         pending = [];
@@ -86,7 +87,7 @@ async function loadSentencePiece(
     throw new InputError({
       where: spieceModelFile,
       expected: `tokens of the model's vocabulary, which has ${rows}`,
-      got: `token ${beyond}, ${excerpt(parsePieces(model)[beyond] ?? decode([beyond]))}`,
+      got: `token ${beyond}, ${excerpt(pieces[beyond] ?? decode([beyond]))}`,
       remedy: `use the spiece.model that belongs to the model, or a model of ${vocabularySize} tokens or more`,
     });
   }
@@ -120,9 +121,9 @@ async function loadSentencePiece(
 
   return {
     vocabularySize,
-    eosId,
+    eosId: pieces.indexOf("</s>"),
     isUncased,
-    unknownId,
+    unknownId: pieces.indexOf("<unk>"),
     prompts,
     encode,
     decode,
@@ -130,7 +131,7 @@ async function loadSentencePiece(
 }
 
 /** Tells which characters add no token beside an unknown character. Remembers the answers. */
-function unknownCharacters(processor: SentencePiece): (character: string) => boolean {
+function unknownCharacters(processor: Processor): (character: string) => boolean {
   const known = new Map<string, boolean>();
   const unknown = String(processor.encodeIds(UNKNOWN_CHARACTER));
   return (character) => {
@@ -156,29 +157,79 @@ function splitAtSentinels(text: string): { isSentinel: boolean; content: string 
     .map((content, index) => ({ isSentinel: index % 2 === 1, content }));
 }
 
-async function readModel(file: string): Promise<Buffer> {
+async function readPieces(file: string): Promise<string[]> {
   try {
-    return await readSmallFile(file, MAX_MODEL_BYTES);
+    const pieces = parsePieces(await readSmallFile(file, MAX_MODEL_BYTES));
+    if (!pieces.includes("</s>")) throw new Error("no piece </s>");
+    // encode() cuts long texts at spaces
+    if (pieces.some((piece) => piece.lastIndexOf("▁") > 0)) throw new Error("pieces of two words");
+    return pieces;
   } catch (cause) {
     if (cause instanceof InputError) throw cause;
     if (!existsSync(file) && existsSync(join(dirname(file), TOKENIZER_JSON)))
       throw onlyJson(file, cause);
-    throw unreadable(file, cause);
+    throw notAModel(file, cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
 
-function checkedVocabulary(file: string, model: Uint8Array): Vocabulary {
+type Processor = Pick<SentencePieceProcessor, "encodeIds" | "decodeIds">;
+
+async function loadProcessor(file: string): Promise<Processor> {
+  // A megabyte of WebAssembly, which a program that only imports reatt does not need.
+  const { SentencePieceProcessor } = await import("sentencepiece-js");
+  const processor = new SentencePieceProcessor();
   try {
-    const pieces = parsePieces(model);
-    if (!pieces.includes("</s>")) throw new Error("no piece </s>");
-    // encode() cuts long texts at spaces
-    if (pieces.some((piece) => piece.lastIndexOf("▁") > 0)) throw new Error("pieces of two words");
-    const [eosId, unknownId] = [pieces.indexOf("</s>"), pieces.indexOf("<unk>")];
-    return { pieces: pieces.length, eosId, unknownId };
+    await processor.load(file);
   } catch (cause) {
-    throw unreadable(file, cause);
+    throw processorError(file, cause);
+  } finally {
+    removeEmscriptenHandlers();
+  }
+  const status = processor.processor.status();
+  const message = status.ToString();
+  status.delete();
+  if (message !== "OK") throw notAModel(file, message);
+  return {
+    encodeIds: guarded(file, (text: string) => processor.encodeIds(text)),
+    decodeIds: guarded(file, (ids: readonly number[]) => processor.decodeIds(ids)),
+  };
+}
+
+/** Reports the errors of WebAssembly as `InputError`. */
+function guarded<Input, Output>(
+  file: string,
+  work: (input: Input) => Output,
+): (input: Input) => Output {
+  return (input) => {
+    try {
+      return work(input);
+    } catch (cause) {
+      throw processorError(file, cause);
+    }
+  };
+}
+
+/** The error for a failure inside WebAssembly: no memory, or a model that SentencePiece rejects. */
+function processorError(file: string, cause: unknown): InputError {
+  const known = addressSpaceErrorFrom(cause, file);
+  if (known instanceof InputError) return known;
+  return notAModel(file, cause instanceof Error ? cause.message : `exception ${cause}`, cause);
+}
+
+/**
+ * Removes the process-wide error handlers of sentencepiece-js. Emscripten installs them when it
+ * starts; they rethrow every uncaught error and unhandled rejection of the process, which a library
+ * must not do.
+ */
+function removeEmscriptenHandlers(): void {
+  for (const [event, source] of Object.entries(EMSCRIPTEN_HANDLERS)) {
+    for (const listener of process.rawListeners(event)) {
+      if (String(listener) === source) process.off(event, listener as () => void);
+    }
   }
 }
 
-const unreadable = (file: string, cause: unknown): InputError =>
-  notAModel(file, cause instanceof Error ? cause.message : String(cause), cause);
+function notAModel(where: string, got: string, cause?: unknown): InputError {
+  const remedy = "download spiece.model of the model again";
+  return new InputError({ where, expected: "T5's SentencePiece model", got, remedy }, { cause });
+}
