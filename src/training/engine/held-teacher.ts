@@ -1,13 +1,12 @@
 /**
  * What a reader that a run does not train says of the candidates of its examples, for objectives
  * that learn from it (objectives/likelihood.ts): log P(answer | question, candidate), without
- * dropout. It is computed once for each question, answer and candidate, and held.
+ * dropout. It is computed once for each question with its answer and its candidates, and held.
  */
 
 import type { ModelConfig } from "../../model/config.ts";
 import { readingNames } from "../../model/parameter-names.ts";
-import { chunkQuestions } from "../gradient-cache/chunk-size.ts";
-import { chunksOf } from "../gradient-cache/chunks.ts";
+import { type Chunk, chunksOf } from "../gradient-cache/chunks.ts";
 import type { Teacher } from "../gradient-cache/gradient-cache.ts";
 import { TEACHER } from "../objectives/forward.ts";
 import { defineObjective } from "../objectives/objective.ts";
@@ -41,38 +40,34 @@ export function openHeldTeacher(
   if ([...settings.trained.names].some((name) => reading.has(name))) return undefined;
   const runner = openGraphRunner(parameters, {});
   const passes = onnxPasses(config, parameters, { ...settings, dropout: 0 }, runner);
-  const held = new Map<string, number>();
+  const held = new Map<string, readonly number[]>();
   const plan: StepPlan = {
     ...{ objectives: [asking], tau: settings.tau },
     held: states.layers(true),
   };
-  const ask = async (examples: readonly TokenExample[]): Promise<void> => {
-    const chunks = chunksOf(config, examples, chunkQuestions(examples, true), plan, []);
-    for (const chunk of chunks) {
-      const { tensors } =
-        plan.held === undefined ? chunk : await states.withStates(chunk, plan.held);
-      const { [TEACHER]: said } = await passes.keep(plan, tensors, {});
-      const { K } = chunk.batch.sizes;
-      for (const [row, example] of chunk.batch.examples.entries())
-        for (const [k, name] of namesOf(example).entries())
-          held.set(name, said!.data[row * K + k]!);
-    }
+  /** Alone: among others, padding changes the last bits, and a resumed run asks fewer. */
+  const ask = async (example: TokenExample): Promise<number[]> => {
+    const [chunk] = chunksOf(config, [example], 1, plan, []) as [Chunk];
+    const { tensors } = plan.held === undefined ? chunk : await states.withStates(chunk, plan.held);
+    const { [TEACHER]: said } = await passes.keep(plan, tensors, {});
+    return Array.from(said!.data);
   };
   return {
     async teach(examples) {
-      const isNew = (example: TokenExample): boolean =>
-        hasAnswer(example) && namesOf(example).some((name) => !held.has(name));
-      const missing = examples.filter(isNew);
-      if (missing.length > 0) await ask(missing);
-      return examples.map((example) => ({
-        ...example,
-        teacherLogLikelihoods: namesOf(example).map((name) => held.get(name) ?? 0),
-      }));
+      const taught: TokenExample[] = [];
+      for (const example of examples) {
+        const name = nameOf(example);
+        const known = held.get(name);
+        const teacherLogLikelihoods =
+          known ?? (hasAnswer(example) ? await ask(example) : example.passages.map(() => 0));
+        held.set(name, teacherLogLikelihoods);
+        taught.push({ ...example, teacherLogLikelihoods });
+      }
+      return taught;
     },
     [Symbol.asyncDispose]: () => runner[Symbol.asyncDispose](),
   };
 }
 
-/** Names each candidate with its question and answer. */
-const namesOf = ({ question, answer, passages }: TokenExample): string[] =>
-  passages.map((passage) => [question, answer, passage].map((ids) => ids.join()).join(" "));
+const nameOf = ({ question, answer, passages }: TokenExample): string =>
+  [question, answer, ...passages].map((ids) => ids.join()).join(" ");

@@ -1,4 +1,4 @@
-/** A reader that is not trained is asked once for each question, answer and candidate. */
+/** A reader that is not trained is asked once for each example. */
 
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -30,7 +30,7 @@ test("examples are asked alone as together, and only what was not asked before",
   const together = await of(...examples);
   assert.equal(together.slice(0, 3), alone);
   const whole = (await other!.teach(examples)).flatMap((one) => one.teacherLogLikelihoods!);
-  assertNear(together, whole, 1e-5);
+  assert.equal(together, whole, "the same bits");
   for (const name of readingNames(config)) states.get(name)!.value.fill(0);
   assert.equal(await of(...others), together.slice(3), "held");
   const [changed] = await of({ ...first!, answer: [...first!.answer, 1] });
@@ -45,9 +45,13 @@ test("candidates have the value of their question, in any order, with fewer of t
   const [one, two] = await teacher!.teach(examples);
   const [passages, values] = [one!.passages.slice(1).reverse(), one!.teacherLogLikelihoods!];
   const [turned] = await teacher!.teach([{ ...one!, passages }]);
-  assert.equal(turned!.teacherLogLikelihoods, values.slice(1).reverse());
+  assertNear(turned!.teacherLogLikelihoods!, values.slice(1).reverse(), 1e-5);
   const [asked] = await teacher!.teach([{ ...two!, passages: one!.passages }]);
-  assert.ok(asked!.teacherLogLikelihoods!.every((value, i) => value !== values[i]));
+  const differs = asked!.teacherLogLikelihoods!.map((value, i) => Math.abs(value - values[i]!));
+  assert.ok(
+    differs.every((difference) => difference > 1e-3),
+    differs.join(),
+  );
 });
 
 test("a reader that is trained is not held", async () => {
