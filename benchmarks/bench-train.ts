@@ -108,7 +108,7 @@ function productsOfStep(
   objectives: readonly Objective[],
   examples: readonly TokenExample[],
 ): { chunks: number; products: Product[] } {
-  const size = chunkQuestions(examples, isRead(needsOf(objectives), {}));
+  const size = chunkQuestions(examples, isRead(needsOf(objectives)));
   const distinct = examples.map(withDistinctPassages);
   const plan = { objectives };
   const isCached = size < examples.length && acrossQuestions(plan).length > 0;

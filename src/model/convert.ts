@@ -95,9 +95,10 @@ export async function convertModel(
   if (model !== undefined) checkPath(model, "model");
   const { out, precision, queryEncoder, shardBytes, ...others } = resolveOptions(CONVERT, options);
   const folder = await locateModel(model, others);
+  const hasBert = await isBert(folder);
+  if (queryEncoder !== undefined && !hasBert) throw noBert(folder);
   const questions = queryEncoder && (await locateModel(queryEncoder, others));
-  const bert = (await isBert(folder)) ? await readBert(folder, questions) : undefined;
-  if (queryEncoder !== undefined && !bert) throw noBert(folder);
+  const bert = hasBert ? await readBert(folder, questions) : undefined;
   const config = bert?.config ?? (await readConfig(folder));
   await using stored = bert ? floatsOf(bert) : await openStored(folder, config);
   if (precision === "int8" && (await wasTrained(folder))) await warnOfRounding(stored, config);

@@ -89,7 +89,7 @@ export function trainingEngine(
         earlier,
         onKeys,
         // The same with a held teacher: larger chunks took 11 GB in place of 3.
-        chunkQuestions: chunkQuestions(examples, isRead(needsOf(objectives), {})),
+        chunkQuestions: chunkQuestions(examples, isRead(needsOf(objectives))),
         key: [key, step],
       });
       const norms = await optimizer.gradientNorms();

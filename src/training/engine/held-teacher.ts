@@ -5,13 +5,13 @@
  */
 
 import type { ModelConfig } from "../../model/config.ts";
-import { readingNames } from "../../model/parameter-names.ts";
 import { type Chunk, chunksOf } from "../gradient-cache/chunks.ts";
 import type { Teacher } from "../gradient-cache/gradient-cache.ts";
 import { TEACHER } from "../objectives/forward.ts";
 import { defineObjective } from "../objectives/objective.ts";
 import type { StepPlan, StepSettings } from "../objectives/passes.ts";
 import { hasAnswer, type TokenExample } from "../objectives/token-batch.ts";
+import { keepsReading } from "../objectives/trained-parameters.ts";
 import type { HeldStates } from "./held-states.ts";
 import { onnxPasses, openGraphRunner } from "./onnx-passes.ts";
 import type { ParameterState } from "./optimizer.ts";
@@ -36,8 +36,7 @@ export function openHeldTeacher(
   settings: StepSettings,
   states: HeldStates,
 ): HeldTeacher | undefined {
-  const reading = readingNames(config);
-  if ([...settings.trained.names].some((name) => reading.has(name))) return undefined;
+  if (!keepsReading(config, settings.trained)) return undefined;
   const runner = openGraphRunner(parameters, {});
   const passes = onnxPasses(config, parameters, { ...settings, dropout: 0 }, runner);
   const held = new Map<string, readonly number[]>();

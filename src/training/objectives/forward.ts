@@ -58,7 +58,7 @@ const TOGETHER: readonly OutputName[] = ["answerLogProbabilities", "attention", 
 /** Whether outputs need the joint layers and the decoder. */
 export const isRead = (
   needs: ReadonlySet<OutputName>,
-  { isTaught }: Pick<ForwardSettings, "isTaught">,
+  { isTaught }: Pick<ForwardSettings, "isTaught"> = {},
 ): boolean => (needs.has(TEACHER) && !isTaught) || readsAsTrained(needs);
 
 /** Whether outputs need them as they are in training: not only as a teacher. */

@@ -7,7 +7,12 @@
 
 import { headLayer, type ModelConfig, retrievalRows } from "../../model/config.ts";
 import { namesBelowHeads } from "../../model/fingerprint.ts";
-import { buildParameters, namesIn, parameterNames } from "../../model/parameter-names.ts";
+import {
+  buildParameters,
+  namesIn,
+  parameterNames,
+  readingNames,
+} from "../../model/parameter-names.ts";
 import type { ModelParameters } from "../../model/parameters.ts";
 import type { Ops } from "../../tensor/ops.ts";
 import type { ScoringParameters } from "./outputs.ts";
@@ -80,6 +85,12 @@ export function keepsKeys(config: ModelConfig, { names, rows }: Trained): boolea
   const ofKeys = namesIn(parameterNames(config).heads.key);
   const hasTrainedKey = ofKeys.some((name) => names.has(name) && rows.get(name) !== "others");
   return !hasTrainedKey && ![...namesBelowHeads(config)].some((name) => names.has(name));
+}
+
+/** Whether what reads given passages stays as it is, so that it says the same in every step. */
+export function keepsReading(config: ModelConfig, { names }: Trained): boolean {
+  const read = readingNames(config);
+  return ![...names].some((name) => read.has(name));
 }
 
 /** `weight` [heads e, ...] with gradients in the rows of some heads only. */

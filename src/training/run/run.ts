@@ -5,7 +5,6 @@
 
 import { createHash } from "node:crypto";
 import { checkPositions, type ModelConfig, retrievalHead } from "../../model/config.ts";
-import { readingNames } from "../../model/parameter-names.ts";
 import { type Resolved, valuesOf } from "../../options/option.ts";
 import type { ParameterState } from "../engine/optimizer.ts";
 import { checkCandidateCount } from "../examples/candidates.ts";
@@ -13,7 +12,7 @@ import type { Corpus } from "../examples/corpus.ts";
 import type { TrainingData } from "../examples/training-data.ts";
 import type { CandidateSettings } from "../examples/with-candidates.ts";
 import type { Measure } from "../measures/measure.ts";
-import { keepsKeys, type Trained } from "../objectives/trained-parameters.ts";
+import { keepsKeys, keepsReading, type Trained } from "../objectives/trained-parameters.ts";
 import {
   BATCH_SETTINGS,
   DEVICE_SETTINGS,
@@ -155,10 +154,7 @@ const isHeadLearned = (
   hasWeights && !namesHead && pooling === undefined && (part === "all" || part === "retrieval");
 
 /** Whether the run trains weights that reading given passages depends on. */
-export function changesReading({ config, trained }: Run): boolean {
-  const read = readingNames(config);
-  return [...trained.names].some((name) => read.has(name));
-}
+export const changesReading = ({ config, trained }: Run): boolean => !keepsReading(config, trained);
 
 /** Whether the model has calibrations that the run fits anew, as far as it has questions. */
 export const refitsCalibration = (run: Run): boolean =>
