@@ -21,7 +21,8 @@ export type FolderKind = "index" | "newer" | "stopped" | "free" | "foreign";
 /** The files of a segment, whole or while it is built. */
 const SEGMENT_FILE = RegExp(
   String.raw`^(passages\.deflate|metadata\.json|\w+\.u64|(states|codes|lists|words)\.bin|` +
-    String.raw`(keys|sample)\.f32|blocks\.u32|deleted-\d{6,}\.bits|journal|window)(\.new)?$`,
+    String.raw`(keys|sample)\.f32|keys\.i8|blocks\.u32|deleted-\d{6,}\.bits|` +
+    String.raw`journal|window)(\.new)?$`,
 );
 const CODEBOOK_FILE =
   /^((axes|centroids|long|short|ratios|sample)\.f32|parts\.u(8|16)|journal)(\.new)?$/;

@@ -8,7 +8,7 @@ export type Bits = 1 | 2 | 4 | 8;
 
 /** Decodes keys from the bytes of a segment's key file. */
 export interface KeyDecoder {
-  readonly file: "keys.f32" | "codes.bin";
+  readonly file: "keys.f32" | "keys.i8" | "codes.bin";
   /** Bytes for each token; undefined if tokens differ in size. */
   readonly tokenBytes: number | undefined;
   /** [tokens, dimension]. `allocate` provides memory for keys that are computed. */

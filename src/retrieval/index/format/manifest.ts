@@ -18,6 +18,7 @@
  *         states.u64              [passages + 1]: first byte of each passage in states.bin. Both
  *                                 files are absent unless the index holds states
  *         keys.f32                [tokens, dimension]: token keys in order (codec float32)
+ *         keys.i8                 during a build only: keys that wait for a codebook (int8-keys.ts)
  *         codes.bin               compressed token keys in order (codec quantised, codec.ts)
  *         codes.u64               [passages + 1]: first byte of the codes of each passage
  *                                 (codec quantised)

@@ -61,7 +61,8 @@ export async function addPassages(
       checkHeader(directory, manifest.header, header);
       const codec = await reading(directory, () => readCodec(directory, manifest));
       const path = segmentPath(directory, stageName(name));
-      const stage = passages && (await writeSegment(path, passages, options));
+      const waiting = codec.codebook !== undefined;
+      const stage = passages && (await writeSegment(path, passages, { ...options, waiting }));
       if (stage && outgrows(manifest, stage)) return compressGrown(manifest, name, stage, options);
       return writing(directory, async () => {
         const { codebook } = codec;

@@ -8,6 +8,7 @@ import { firstNotFiniteOf } from "../../../checkpoints/finite.ts";
 import { InputError } from "../../../io/errors.ts";
 import type { Passage } from "../../../text/passage.ts";
 import { type Bits, type Codec, checkBits, float32Decoder } from "../../codec/codec.ts";
+import { int8Decoder } from "../../codec/int8-keys.ts";
 import { writing } from "../blocks/storage.ts";
 import { findCodebook, type StoredCodebook, writeCodebook } from "../format/codebook-file.ts";
 import { IdHashTable } from "../format/id-hashes.ts";
@@ -55,7 +56,7 @@ export interface BuildOptions {
   readonly cutTokens?: ((passage: Passage, keys: number) => number) | undefined;
   /**
    * Bits for each dimension of a compressed key. Default: no compression. During the build, keys
-   * take 4 bytes a dimension.
+   * take a byte a dimension from 65,536 tokens on.
    */
   readonly bits?: BitsOption;
   /**
@@ -120,7 +121,11 @@ export async function buildIndex(
     directory,
     async (name) => {
       const written = bits === undefined ? name : stageName(name);
-      const segment = await writeSegment(segmentPath(directory, written), passages, options);
+      const path = segmentPath(directory, written);
+      const segment = await writeSegment(path, passages, {
+        ...options,
+        waiting: bits !== undefined,
+      });
       if (bits === undefined)
         return { header, codec: float32Record(bits), shard, segments: [segment] };
       return finishStage(segment, name, bits, options);
@@ -192,13 +197,15 @@ async function codebookFor(
   return { codec: await writeCodebook(directory, name, codebook, plan), codebook };
 }
 
-/** Opens the float32 segment that is to be compressed. */
-export const openStage = (
+/** Opens the segment that is to be compressed. */
+export function openStage(
   directory: string,
   staged: SegmentRecord,
   dimension: number,
-): Promise<Segment> =>
-  openSegment(segmentPath(directory, staged.name), staged, { decoder: float32Decoder(dimension) });
+): Promise<Segment> {
+  const decoder = "keys.i8" in staged.files ? int8Decoder(dimension) : float32Decoder(dimension);
+  return openSegment(segmentPath(directory, staged.name), staged, { decoder });
+}
 
 export const compressStage = (
   stage: Segment,
@@ -215,15 +222,19 @@ export const compressStage = (
     signal,
   );
 
-/** Encodes passages and writes them to `path` as float32 keys, or resumes an interrupted call. */
+/**
+ * Encodes passages and writes them to `path`, or resumes an interrupted call.
+ *
+ * @param options `waiting`: the keys wait for a codebook (segment-writer.ts)
+ */
 export async function writeSegment(
   path: string,
   passages: AsyncIterable<Passage> | Iterable<Passage>,
-  options: BuildOptions,
+  options: BuildOptions & Pick<BuildPlan, "waiting">,
 ): Promise<SegmentRecord> {
-  const { directory, header } = options;
+  const { directory, header, waiting } = options;
   const { model: _, ...decisive } = header; // a model can be moved before a build is resumed
-  const plan: BuildPlan = { header: decisive, windowPassages: WINDOW };
+  const plan: BuildPlan = { header: decisive, windowPassages: WINDOW, waiting };
   await using writer = await writing(directory, () => openSegmentWriter(path, plan));
   const encodeWindow = async (window: readonly Passage[], digest: string, report: Report) => {
     await using partial = await writing(directory, () =>

@@ -8,11 +8,12 @@ import { InputError, isMissing } from "../../../io/errors.ts";
 import { formatBytes } from "../../../io/format-bytes.ts";
 import type { Passage } from "../../../text/passage.ts";
 import type { Bits } from "../../codec/codec.ts";
+import { int8KeyBytes } from "../../codec/int8-keys.ts";
 import { centroidCount, sampleSize } from "../../codec/train-codebook.ts";
 import { type CutText, findManifest, type StatesHeader } from "../format/manifest.ts";
 import { packFields, packPassage } from "../format/packed-passage.ts";
 import { stateBytes } from "../format/packed-states.ts";
-import { bitsFor } from "./automatic-bits.ts";
+import { bitsFor, COMPRESSED_TOKENS } from "./automatic-bits.ts";
 import { type BuildOptions, isInShard } from "./build.ts";
 import { WINDOW } from "./copy.ts";
 
@@ -31,8 +32,6 @@ const LIST_BYTES = 2;
 const WORDS_SHARE = 0.36;
 /** Bytes of manifest and checksums, rounded up. */
 const FIXED_BYTES = 16_384;
-/** Bytes of a value of a key on disk while an index is built: float32, until it is compressed. */
-const BUILD_VALUE_BYTES = 4;
 
 /** Passages that are encoded to measure the time, of the first of the sample. */
 const TIMED_PASSAGES = 16;
@@ -64,7 +63,7 @@ export interface BuildForecast {
   readonly bits: Bits | 32;
   /** Size of the index on disk. */
   readonly bytes: number;
-  /** The greatest size during the build, when float32 keys and codes, or a sample, are on disk. */
+  /** The greatest size during the build, when waiting keys and codes, or a sample, are on disk. */
   readonly peakBytes: number;
   /** About as much memory as the process takes during the build. */
   readonly memoryBytes: number;
@@ -181,7 +180,10 @@ function sizes(
   const memoryBytes = process.memoryUsage.rss() + passages * PASSAGE_MEMORY + window;
   const counts = { passages, tokens, cut, memoryBytes };
   if (bits === undefined) return { ...counts, bits: 32, bytes: plain, peakBytes: plain };
-  const unfinished = common + tokens * BUILD_VALUE_BYTES * dimension;
+  // segment-writer.ts keeps the first keys in both forms
+  const float32Bytes = 4 * dimension * Math.min(tokens, COMPRESSED_TOKENS);
+  const int8Bytes = tokens < COMPRESSED_TOKENS ? 0 : tokens * int8KeyBytes(dimension);
+  const unfinished = common + float32Bytes + int8Bytes;
   const centroids = centroidCount(tokens);
   const code = (centroids <= 65_536 ? 2 : 4) + 1 + (dimension * bits) / 8;
   const codebook = 4 * dimension * (centroids + dimension + 512) + 9 * centroids;

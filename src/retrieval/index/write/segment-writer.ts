@@ -1,15 +1,18 @@
 /**
- * Writes a segment of float32 keys, window by window. Each window is durable before the next.
- * manifest.ts has the layout.
+ * Writes a segment of float32 keys, or of keys that wait for a codebook, window by window. Each
+ * window is durable before the next. manifest.ts has the layout.
  */
 
 import { basename, join } from "node:path";
 import type { Passage } from "../../../text/passage.ts";
+import { float32Decoder } from "../../codec/codec.ts";
+import { encodeInt8Keys } from "../../codec/int8-keys.ts";
 import { longestRow } from "../../scoring/vectors.ts";
 import type { CutText, IndexHeader, SegmentRecord } from "../format/manifest.ts";
 import { completeSegment, viewBytes, withoutEmptyFiles, writeParts } from "../format/new-files.ts";
 import { packFields, packPassage, unpackPassage } from "../format/packed-passage.ts";
-import { openGrowingFiles, type ResumePoint } from "./growing-files.ts";
+import { COMPRESSED_TOKENS } from "./automatic-bits.ts";
+import { type GrowingFiles, openGrowingFiles, type ResumePoint } from "./growing-files.ts";
 
 /** The files that grow with every window. */
 const GROWING = [
@@ -20,7 +23,11 @@ const GROWING = [
   "states.bin",
   "states.u64",
   "keys.f32",
+  "keys.i8",
 ] as const;
+
+/** Keys that are coded anew together: some MB. */
+const RECODED_KEYS = 8_192;
 
 type GrowingFile = (typeof GROWING)[number];
 
@@ -29,6 +36,11 @@ export interface BuildPlan {
   readonly header: IndexHeader;
   /** Passages between two resume points. */
   readonly windowPassages: number;
+  /**
+   * The keys wait for a codebook. They are float32 as long as they may be too few for one, and all
+   * of them int8 afterwards (int8-keys.ts).
+   */
+  readonly waiting: boolean;
 }
 
 /** A window of passages as the files of a segment hold it. */
@@ -71,7 +83,7 @@ export interface SegmentWriter extends AsyncDisposable {
  */
 export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<SegmentWriter> {
   const { dimension } = plan.header;
-  const files = await openGrowingFiles<GrowingFile, WindowState>(path, GROWING, {
+  const files: SegmentFiles = await openGrowingFiles(path, GROWING, {
     ...plan,
     files: GROWING, // an earlier reatt wrote others
   });
@@ -79,11 +91,15 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
     get resumePoints() {
       return files.resumePoints;
     },
-    append(window, digest) {
+    async append(window, digest) {
       const before = files.resumePoints.at(-1) ?? EMPTY;
       const sizeOf = (name: GrowingFile) => files.checksums[name].bytes;
       const { data, state } = packWindow(window, dimension, before, sizeOf);
-      return files.append(data, { ...state, digest });
+      const isInt8 = plan.waiting && state.tokens >= COMPRESSED_TOKENS;
+      const keys = isInt8
+        ? { "keys.i8": await int8Keys(files, window.keys, dimension), "keys.f32": [] }
+        : { "keys.f32": window.keys.map(viewBytes), "keys.i8": [] }; // not joined, to save memory
+      await files.append({ ...data, ...keys }, { ...state, digest });
     },
     rewind: (count) => files.rewind(count),
     async idOf(ordinal) {
@@ -97,11 +113,11 @@ export async function openSegmentWriter(path: string, plan: BuildPlan): Promise<
     },
     async seal(ids) {
       const { passages, tokens, longestKey, cut } = files.resumePoints.at(-1)!;
-      const { "keys.f32": keys, ...others } = files.checksums;
+      const { "keys.f32": float32, "keys.i8": int8, ...others } = files.checksums;
       const checksums = {
         ...others,
         "ids.u64": await writeParts(join(path, "ids.u64"), [ids]),
-        "keys.f32": keys,
+        ...(int8.bytes > 0 ? { "keys.i8": int8 } : { "keys.f32": float32 }),
       };
       const records = await completeSegment(path, withoutEmptyFiles(checksums));
       const counts = { passages, tokens, longestKey, ...recordedCut(cut) };
@@ -119,12 +135,33 @@ const EMPTY: WindowState = {
   digest: "",
 };
 
+type SegmentFiles = GrowingFiles<GrowingFile, WindowState>;
+
+/** The keys of a window as int8, after those of all earlier ones if these are float32 alone. */
+async function int8Keys(
+  files: SegmentFiles,
+  keys: readonly Float32Array[],
+  dimension: number,
+): Promise<Uint8Array[]> {
+  const parts: Uint8Array[] = [];
+  if (files.checksums["keys.i8"].bytes === 0) {
+    const { decode } = float32Decoder(dimension);
+    const { bytes } = files.checksums["keys.f32"];
+    const step = 4 * dimension * RECODED_KEYS;
+    for (let at = 0; at < bytes; at += step) {
+      const part = await files.read("keys.f32", at, Math.min(step, bytes - at));
+      parts.push(encodeInt8Keys(decode(part), dimension));
+    }
+  }
+  return [...parts, ...keys.map((own) => encodeInt8Keys(own, dimension))];
+}
+
 /** The counts of cut text as a manifest has them. */
 export const recordedCut = (cut: CutText): { readonly cut?: CutText } =>
   cut.passages > 0 ? { cut } : {};
 
 /**
- * The bytes of a window for each file, and the state of the segment after it.
+ * The bytes of a window for each file but those of keys, and the state of the segment after it.
  *
  * @param sizeOf the size of a file before the window
  */
@@ -133,7 +170,10 @@ function packWindow(
   dimension: number,
   before: WindowState,
   sizeOf: (name: GrowingFile) => number,
-): { data: Record<GrowingFile, readonly Uint8Array[]>; state: Omit<WindowState, "digest"> } {
+): {
+  data: Record<Exclude<GrowingFile, `keys.${string}`>, readonly Uint8Array[]>;
+  state: Omit<WindowState, "digest">;
+} {
   const packed = passages.map((passage, i) => packPassage(passage, cutTokens[i]));
   const fields = passages.map(packFields);
   const counts = keys.map(({ length }) => length / dimension);
@@ -154,7 +194,6 @@ function packWindow(
       "metadata.u64": starts(endsOf(lengthsOf(fields), sizeOf("metadata.json"))),
       "states.bin": states,
       "states.u64": starts(endsOf(stateLengths, sizeOf("states.bin"))),
-      "keys.f32": keys.map(viewBytes), // not joined: they are the most memory of a build
     },
     state: {
       passages: before.passages + passages.length,

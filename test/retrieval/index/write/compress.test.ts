@@ -2,6 +2,7 @@
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import { cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -78,6 +79,27 @@ test("resumes beside an index that it replaces", async () => {
   await stopAt(buildCorpus(directory.path), 3);
   assert.equal(await compressedPassages(buildCorpus(directory.path)), STEPS.slice(3));
   await sameIndex(directory.path, whole);
+});
+
+test("keys wait as int8 once there are enough for a codebook, also those before", async () => {
+  await using builds = await temporary();
+  const whole = join(builds.path, "whole");
+  const sizes = await buildShort(whole, Number.POSITIVE_INFINITY, "automatic");
+  const [float32, int8] = [4 * header.dimension, header.dimension + 4];
+  assert.equal(
+    sizes,
+    [1, 2, 3, 4, 5].map((windows) => ({
+      "keys.f32": Math.min(windows, 3) * 512 * SHORT_TOKENS * float32,
+      "keys.i8": windows < 4 ? 0 : windows * 512 * SHORT_TOKENS * int8,
+    })),
+  );
+  for (const windows of [2, 3, 4]) {
+    const stopped = join(builds.path, `stopped-${windows}`);
+    await rejects(buildShort(stopped, windows, "automatic"), /stopped/);
+    const rest = await buildShort(stopped, Number.POSITIVE_INFINITY, 4); // as many as are automatic
+    assert.is(rest.length, 5 - windows);
+    await sameIndex(stopped, whole);
+  }
 });
 
 test("resumes a merge", async () => {
@@ -221,6 +243,33 @@ async function copyOf(path: string): Promise<AsyncDisposable & { path: string }>
 }
 
 /** Compares all files with those of `expected`, the codebook included. */
+const SHORT_TOKENS = 40; // 20,480 in a window, so the fourth has enough for a codebook
+const SHORT = Array.from({ length: 5 * 512 }, (_, i) => ({
+  ...{ id: `p${i}`, title: "" },
+  text: Array.from({ length: SHORT_TOKENS }, (_, w) => `w${(i * 37 + w * w * 11) % 600}`).join(" "),
+}));
+
+/** Stops after a number of windows. Returns the sizes of the waiting keys after each. */
+async function buildShort(
+  directory: string,
+  stopAfter: number,
+  bits: 4 | "automatic",
+): Promise<Record<string, number>[]> {
+  const sizes: Record<string, number>[] = [];
+  const controller = new AbortController();
+  const sizeOf = (name: string): number =>
+    statSync(join(segmentPath(directory, "000001.stage"), name)).size;
+  await build(directory, SHORT, {
+    ...{ bits, encode: encodeVaried, signal: controller.signal },
+    onProgress: ({ event }) => {
+      if (event !== "encoded") return;
+      sizes.push({ "keys.f32": sizeOf("keys.f32"), "keys.i8": sizeOf("keys.i8") });
+      if (sizes.length === stopAfter) controller.abort(new Error("stopped"));
+    },
+  });
+  return sizes;
+}
+
 async function sameIndex(directory: string, expected: string): Promise<void> {
   await sameBytes(directory, expected);
   const [{ codec, segments }, { codec: other }] = [
