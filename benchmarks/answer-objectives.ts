@@ -5,6 +5,9 @@
  *     node --import tsx benchmarks/answer-objectives.ts [--results FILE] [--data DIR] [--work DIR]
  *         [--objectives NAME,...] [--seeds 0,1,2] [--steps 30] [--report]
  *
+ * The objective `adapt` stands for `reatt adapt --data` with the first 200 questions and its
+ * defaults, which holds some of them out and keeps what gains.
+ *
  * The questions are those of `qa/reddit` in `--data`: training questions are about passages with an
  * even number, each read once; the test questions are about the others, the same for all runs. A
  * seed draws the training questions and their order. A run is a line of `--results`; one that is
@@ -23,6 +26,7 @@ import { createRandom } from "../src/math/random.ts";
 import { hitLists } from "../src/reatt/retrieving.ts";
 import { ReAtt } from "../src/reatt.ts";
 import { readPassages } from "../src/text/read-passages.ts";
+import { adapt } from "../src/training/adapt.ts";
 import {
   readTrainingFile,
   type TrainingQuestion,
@@ -32,6 +36,8 @@ import { train } from "../src/training/train.ts";
 
 /** As `adapt` trains a model of BERT layers, but for the number of questions of a step. */
 const OPTIONS = { questions: 8, candidatesPerQuestion: 4, alpha: 1, learningRate: 2e-5 } as const;
+/** Questions of `adapt`. */
+const ADAPTED = 200;
 const SEARCHED = 400;
 const ANSWERED = 240;
 
@@ -44,7 +50,7 @@ interface Figures {
 
 interface Result extends Figures {
   /** "start" for the given model. */
-  readonly objective: ObjectiveName | "start";
+  readonly objective: ObjectiveName | "adapt" | "start";
   readonly seed: number;
   readonly date: string;
   readonly commit: string;
@@ -78,7 +84,7 @@ if (!values.report) {
   for (const seed of values.seeds.split(",").map(Number)) {
     const drawn = createRandom("training", seed).shuffle(all.filter(isEven));
     const questions = drawn.slice(0, Number(values.steps) * OPTIONS.questions);
-    for (const objective of values.objectives.split(",") as ObjectiveName[])
+    for (const objective of values.objectives.split(",") as (ObjectiveName | "adapt")[])
       await runOnce(objective, seed, questions, tested);
   }
 }
@@ -96,7 +102,8 @@ async function runOnce(
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const before = process.cpuUsage();
-  if (objective !== "start") await trainOn(questions, { objective, seed, folder });
+  if (objective === "adapt") await adaptTo(questions.slice(0, ADAPTED), seed, folder);
+  else if (objective !== "start") await trainOn(questions, { objective, seed, folder });
   const { user, system } = process.cpuUsage(before);
   const trained = objective === "start" ? model : join(folder, "model");
   const figures = await measure(trained, tested, join(folder, "index"));
@@ -113,9 +120,7 @@ async function trainOn(
   questions: readonly TrainingQuestion[],
   { objective, seed, folder }: { objective: ObjectiveName; seed: number; folder: string },
 ): Promise<void> {
-  const file = join(folder, "questions.jsonl");
-  const lines = questions.map(({ id, question, answers }) => ({ id, question, answers }));
-  await writeFile(file, lines.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  const file = await writeQuestions(questions, folder);
   const { alpha, ...others } = OPTIONS;
   const weighted = objective === "qa" || objective === "retrieval" ? {} : { alpha };
   const out = join(folder, "model");
@@ -134,6 +139,30 @@ async function trainOn(
   });
   for (let next = await run.next(); !next.done; next = await run.next())
     if (next.value.type === "step") console.error(objective, next.value.step, next.value.losses);
+}
+
+async function adaptTo(
+  questions: readonly TrainingQuestion[],
+  seed: number,
+  folder: string,
+): Promise<void> {
+  const data = await writeQuestions(questions, folder);
+  const run = adapt({ model, corpus, data, seed, out: join(folder, "model") });
+  for (let next = await run.next(); ; next = await run.next()) {
+    if (next.done) return console.error(next.value.verdict);
+    if (next.value.type === "step") console.error("adapt", next.value.step, next.value.losses);
+  }
+}
+
+/** Without the passages that they are about. */
+async function writeQuestions(
+  questions: readonly TrainingQuestion[],
+  folder: string,
+): Promise<string> {
+  const file = join(folder, "questions.jsonl");
+  const lines = questions.map(({ id, question, answers }) => ({ id, question, answers }));
+  await writeFile(file, lines.map((one) => `${JSON.stringify(one)}\n`).join(""));
+  return file;
 }
 
 /** Exact search, and answers of hybrid search with the defaults, also if the model is not sure. */
@@ -182,7 +211,7 @@ function reportOf(all: readonly Result[]): string {
       return `${signed(difference)} (${low} to ${high}): ${means.join(", ")}`;
     });
     const seconds = mean(runs.map((run) => run.seconds)) / Number(values.steps);
-    return [name, ...cells, seconds.toFixed(1)];
+    return [name, ...cells, name === "adapt" ? "" : seconds.toFixed(1)]; // it measures, too
   });
   const heads = ["", "R@1 model", "R@1 hybrid", "exact match", "processor seconds a step"];
   return [heads, heads.map(() => "---"), ...rows]
