@@ -44,7 +44,7 @@ function keysOf({ text, y }: Line, page: number): string[] {
   const texts = new Set([
     isRoman ? "<roman>" : plain,
     numbered(/\d{1,5}/),
-    numbered(/\d{1,5}(?!.*\d)/),
+    numbered(/\d{1,5}(?=\D*$)/),
   ]);
   return [...texts].map((one) => `${place} ${one}`);
 }
