@@ -63,7 +63,7 @@ export function quantiseTable(matrix: Float32Array, rows: number): Int8Matrix {
   for (const [column, scale] of columnScales.entries())
     if (scale < SMALLEST_ROW) columnScales[column] = 1;
   const even = matrix.map((value, i) => value / columnScales[i % columns]!);
-  return { ...quantiseRows(even, rows, largestValue), columnScales };
+  return { ...quantiseRows(even, rows), columnScales };
 }
 
 /**
@@ -155,14 +155,21 @@ function largestPair(row: Float32Array): number {
 }
 
 /** What 127 steps are, of a row of a table: its largest value. */
-const largestValue = (row: Float32Array): number =>
-  row.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+function largestValue(row: Float32Array): number {
+  let largest = 0;
+  for (let i = 0; i < row.length; i++) largest = Math.max(largest, Math.abs(row[i]!));
+  return largest;
+}
 
-/** @param largest what 127 steps are, of a row */
-function quantiseRows(
+/**
+ * Rounds rows of finite values to the nearest steps.
+ *
+ * @param largest what 127 steps are, of a row. Default: its largest value
+ */
+export function quantiseRows(
   matrix: Float32Array,
   rows: number,
-  largest: (row: Float32Array) => number,
+  largest: (row: Float32Array) => number = largestValue,
 ): Int8Matrix {
   const columns = matrix.length / rows;
   const values = new Int8Array(matrix.length);

@@ -8,27 +8,24 @@
  * (docs/experiments/compression.md).
  */
 
+import { dequantise, quantiseRows } from "../../checkpoints/int8.ts";
 import type { KeyDecoder } from "./codec.ts";
 
 const SCALE_BYTES = 4;
-const GREATEST = 127;
 
 /** Bytes of a key. */
 export const int8KeyBytes = (dimension: number): number => SCALE_BYTES + dimension;
 
 /** @param keys [tokens, dimension] */
 export function encodeInt8Keys(keys: Float32Array, dimension: number): Uint8Array {
+  const { values, scales } = quantiseRows(keys, keys.length / dimension);
   const size = int8KeyBytes(dimension);
-  const bytes = new Uint8Array((keys.length / dimension) * size);
+  const bytes = new Uint8Array(scales.length * size);
   const view = new DataView(bytes.buffer);
-  for (let start = 0, at = 0; start < keys.length; start += dimension, at += size) {
-    let greatest = 0;
-    for (let i = start; i < start + dimension; i++)
-      greatest = Math.max(greatest, Math.abs(keys[i]!));
-    view.setFloat32(at, greatest / GREATEST, true);
-    const scale = view.getFloat32(at, true) || 1; // a key of zeros, or nearly
-    for (let i = 0; i < dimension; i++)
-      bytes[at + SCALE_BYTES + i] = Math.round(keys[start + i]! / scale);
+  for (const [token, scale] of scales.entries()) {
+    view.setFloat32(token * size, scale, true);
+    const own = values.subarray(token * dimension, (token + 1) * dimension);
+    bytes.set(own, token * size + SCALE_BYTES);
   }
   return bytes;
 }
@@ -38,15 +35,17 @@ export function int8Decoder(dimension: number): KeyDecoder {
   return {
     file: "keys.i8",
     tokenBytes: size,
-    decode(bytes) {
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-      const keys = new Float32Array((bytes.length / size) * dimension);
-      for (let start = 0, at = 0; start < keys.length; start += dimension, at += size) {
-        const scale = view.getFloat32(at, true);
-        for (let i = 0; i < dimension; i++)
-          keys[start + i] = scale * view.getInt8(at + SCALE_BYTES + i);
+    decode({ buffer, byteOffset, length }) {
+      const view = new DataView(buffer, byteOffset, length);
+      const scales = new Float32Array(length / size);
+      const values = new Int8Array(scales.length * dimension);
+      for (const token of scales.keys()) {
+        const start = token * size;
+        scales[token] = view.getFloat32(start, true);
+        const own = new Int8Array(buffer, byteOffset + start + SCALE_BYTES, dimension);
+        values.set(own, token * dimension);
       }
-      return keys;
+      return dequantise({ values, scales });
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Compresses a segment of float32 keys: learns a codebook, encodes the keys, and lists passages by
- * centroid.
+ * Compresses a segment of keys that waited: learns a codebook, encodes the keys, and lists passages
+ * by centroid.
  */
 
 import { rm } from "node:fs/promises";

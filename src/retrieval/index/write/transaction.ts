@@ -38,7 +38,7 @@ export type IndexState = Pick<Manifest, "header" | "codec" | "shard" | "segments
 const FOLDERS = ["segments", "codebooks"];
 const STAGE = ".stage";
 
-/** The folder of the float32 segment until it is compressed. */
+/** The folder of a segment until it is compressed. */
 export const stageName = (segment: string): string => `${segment}${STAGE}`;
 
 /** The folder of the compressed keys of added passages until they are in a segment. */

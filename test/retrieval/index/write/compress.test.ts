@@ -242,7 +242,6 @@ async function copyOf(path: string): Promise<AsyncDisposable & { path: string }>
   return directory;
 }
 
-/** Compares all files with those of `expected`, the codebook included. */
 const SHORT_TOKENS = 40; // 20,480 in a window, so the fourth has enough for a codebook
 const SHORT = Array.from({ length: 5 * 512 }, (_, i) => ({
   ...{ id: `p${i}`, title: "" },
@@ -270,6 +269,7 @@ async function buildShort(
   return sizes;
 }
 
+/** Compares all files with those of `expected`, the codebook included. */
 async function sameIndex(directory: string, expected: string): Promise<void> {
   await sameBytes(directory, expected);
   const [{ codec, segments }, { codec: other }] = [
