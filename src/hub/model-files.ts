@@ -11,7 +11,7 @@ const OPTIONAL = ["generation_config.json"];
 const OTHER_TOKENIZERS = ["tokenizer.json", "vocab.txt"];
 /** What says how such a model makes vectors. */
 const OF_ENCODERS =
-  /^(tokenizer_config\.json|modules\.json|config_sentence_transformers\.json|[^/]*Pooling\/config\.json)$/;
+  /^(tokenizer_config\.json|modules\.json|config_sentence_transformers\.json|[^/]*Pooling\/config\.json|[^/]*Dense\/(config\.json|model\.safetensors))$/;
 
 /**
  * The files to download, without the shards of the weights.

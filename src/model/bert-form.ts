@@ -7,7 +7,7 @@
  * |---|---|---|
  * | sentence-transformers | mean of the tokens, or `[CLS]` | its `similarity_fn_name`, or cosine |
  * | DPR | `[CLS]`, of two encoders | inner product |
- * | ColBERT: has `linear.weight` | one for each token | cosine |
+ * | ColBERT: has `linear.weight`, or PyLate's `1_Dense` | one for each token | cosine |
  * | other BERT | mean of the tokens | cosine |
  *
  * Sources: `BertModel` and `DPRContextEncoder` of transformers; Reimers and Gurevych 2019
@@ -75,6 +75,8 @@ interface Form {
   readonly prompts: Prompts;
   /** The learned scale of scores in training (`retrievalScale`). */
   readonly scale: number;
+  /** From the width of the encoder to a vector; the identity without it. */
+  readonly projection?: Float32Array;
 }
 
 const bertPrompts = (between: string, question = "", passage = ""): Prompts => ({
@@ -90,18 +92,28 @@ const DPR: Form = {
   prompts: bertPrompts(" [SEP] "),
   scale: 1,
 };
-/** Its score is a sum over the 32 tokens of a question, ours a mean. */
-const COLBERT: Form = {
-  similarity: "cosine",
-  prompts: bertPrompts(" | ", "[unused0] ", "[unused1] "),
-  scale: 32,
-};
 const SENTENCE: Form = {
   pooling: "mean",
   similarity: "cosine",
   prompts: bertPrompts(" "),
   scale: 20,
 };
+
+/**
+ * Its score is a sum over the 32 tokens of a question, ours a mean.
+ *
+ * @param folder of the weights with the projection
+ */
+const colbert = async (
+  folder: string,
+  question = "[unused0] ",
+  passage = "[unused1] ",
+): Promise<Form> => ({
+  similarity: "cosine",
+  prompts: bertPrompts(" | ", question, passage),
+  scale: 32,
+  projection: await readTensor(folder, PROJECTION),
+});
 
 /** One BERT, whose tensors have a prefix: `bert.`, `ctx_encoder.bert_model.` or none. */
 interface Encoder {
@@ -125,10 +137,13 @@ export async function readBert(
   if (questions) checkSame(passages, questions);
   const isDpr = (await readKeys(folder, CONFIG_FILE)).model_type === "dpr";
   if (isDpr && !questions) throw oneEncoder(folder);
-  const isColbert = passages.names.has(PROJECTION);
-  const form = isDpr ? DPR : isColbert ? COLBERT : await readSentenceForm(folder);
+  const form = await (isDpr
+    ? DPR
+    : passages.names.has(PROJECTION)
+      ? colbert(folder)
+      : readSentenceForm(folder));
   const { hidden_size: width } = passages.file;
-  const projection = isColbert ? await readTensor(folder, PROJECTION) : identity(width);
+  const projection = form.projection ?? identity(width);
   const tokenizer = await readTokenizer(folder);
   const headSize = projection.length / width;
   if (!Number.isInteger(headSize))
@@ -246,6 +261,8 @@ async function readSentenceForm(folder: string): Promise<Form> {
   );
   if (!modules.success) throw unusable(file, "a list of modules", modules.error.issues[0]!.message);
   const kinds = modules.data.map(({ type }) => type.split(".").at(-1)!);
+  if (/^Transformer Dense( Normalize)?$/.test(kinds.join(" ")) && modules.data[0]!.path === "")
+    return await readPylateForm(folder, modules.data[1]!.path);
   const other = kinds.find((kind) => !["Transformer", "Pooling", "Normalize"].includes(kind));
   if (other !== undefined || modules.data[0]!.path !== "")
     throw unusable(
@@ -255,20 +272,20 @@ async function readSentenceForm(folder: string): Promise<Form> {
     );
   const at = modules.data[kinds.indexOf("Pooling")];
   const pooling = at ? await readPooling(join(folder, at.path)) : "mean";
-  const settings = "config_sentence_transformers.json";
-  const keys = existsSync(join(folder, settings)) ? await readKeys(folder, settings) : {};
-  const { similarity_fn_name: similarity, prompts } = checked(
-    SentenceFile,
-    keys,
-    join(folder, settings),
-    "text that reatt has",
-  );
+  const { similarity_fn_name: similarity, prompts } = await readSettings(folder, SentenceFile);
   return {
     pooling,
     similarity: similarity ?? "cosine",
     prompts: bertPrompts(" ", prompts.query, prompts.document ?? prompts.passage),
     scale: similarity === "dot" ? 1 : SENTENCE.scale,
   };
+}
+
+/** Of `config_sentence_transformers.json`, which older models lack. */
+async function readSettings<T>(folder: string, schema: z.ZodType<T>): Promise<T> {
+  const file = "config_sentence_transformers.json";
+  const keys = existsSync(join(folder, file)) ? await readKeys(folder, file) : {};
+  return checked(schema, keys, join(folder, file), "text that reatt has");
 }
 
 const SentenceFile = z.object({
@@ -280,6 +297,26 @@ const SentenceFile = z.object({
       passage: z.string().optional(),
     })
     .default({}),
+});
+
+/** ColBERT as PyLate saves it: its projection is a module, and its markers have names. */
+async function readPylateForm(folder: string, dense: string): Promise<Form> {
+  const place = join(folder, dense);
+  checked(DenseFile, await readKeys(place, CONFIG_FILE), join(place, CONFIG_FILE), "a projection");
+  const { query_prefix, document_prefix } = await readSettings(folder, PylateFile);
+  return await colbert(place, query_prefix, document_prefix);
+}
+
+/** A matrix alone. */
+const DenseFile = z.object({
+  bias: z.literal(false),
+  activation_function: z.literal("torch.nn.modules.linear.Identity"),
+});
+
+const PylateFile = z.object({
+  similarity_fn_name: z.literal("MaxSim").default("MaxSim"),
+  query_prefix: z.string().default("[Q] "),
+  document_prefix: z.string().default("[D] "),
 });
 
 /** The one mode of `1_Pooling/config.json`. */
@@ -321,7 +358,7 @@ interface Parts {
 /** The reader is as small as it can be. */
 function configOf(
   file: BertFile,
-  { scale, prompts, ...vectors }: Form,
+  { scale, prompts, projection: _, ...vectors }: Form,
   { tokenizer, headSize, twoEncoders }: Parts,
 ): ModelConfig {
   const { hidden_size: width, num_attention_heads: heads, layer_norm_eps: layerNormEpsilon } = file;

@@ -93,6 +93,32 @@ async function colbertFolder(): Promise<string> {
   return folder;
 }
 
+/** The same as PyLate saves it: the projection is a module, and markers are added tokens. */
+function pylateFolder(): string {
+  const folder = folderOf("pylate", "encoder", {
+    "modules.json": [
+      { idx: 0, name: "0", path: "", type: "sentence_transformers.models.Transformer" },
+      { idx: 1, name: "1", path: "1_Dense", type: "pylate.models.Dense.Dense" },
+    ],
+    "1_Dense/config.json": {
+      in_features: 32,
+      out_features: 16,
+      bias: false,
+      activation_function: "torch.nn.modules.linear.Identity",
+    },
+    "config_sentence_transformers.json": {
+      similarity_fn_name: "MaxSim",
+      query_prefix: "[Q] ",
+      document_prefix: "[D] ",
+    },
+  });
+  copyFileSync(join(FIXTURE, "linear.safetensors"), join(folder, "1_Dense/model.safetensors"));
+  const tokenizer = JSON.parse(readFileSync(join(folder, "tokenizer.json"), "utf8"));
+  tokenizer.added_tokens.push({ id: 1, content: "[Q] " }, { id: 2, content: "[D] " });
+  writeFileSync(join(folder, "tokenizer.json"), JSON.stringify(tokenizer));
+  return folder;
+}
+
 async function checkVectors(
   name: string,
   folder: string,
@@ -159,6 +185,7 @@ test("encoders are taken from the hub by their names, with what says how they ma
   });
   await using hub = await startHub({
     "reatt/sentences": repository(folderOf("hub-cls", "encoder", cls)),
+    "reatt/tokens": repository(pylateFolder()),
     "reatt/passages": repository(folderOf("hub-dpr", "dpr-context")),
     "reatt/questions": repository(folderOf("hub-questions", "dpr-question")),
   });
@@ -172,6 +199,7 @@ test("encoders are taken from the hub by their names, with what says how they ma
     rmSync(join(cached, "1_Pooling"), { recursive: true });
     rmSync(at("hub-cls-reatt"), { recursive: true });
     await checkVectors("hub-cls", "reatt/sentences", expected.cls);
+    await checkVectors("hub-pylate", "reatt/tokens", expected.colbert);
     const queryEncoder = "reatt/questions";
     await checkVectors("hub-dpr", "reatt/passages", expected.dpr, { queryEncoder });
   } finally {
@@ -181,6 +209,7 @@ test("encoders are taken from the hub by their names, with what says how they ma
 
 test("ColBERT has a vector for each token, after its markers", async () => {
   await checkVectors("colbert", await colbertFolder(), expected.colbert);
+  await checkVectors("pylate", pylateFolder(), expected.colbert);
 });
 
 test("prompts of sentence-transformers stand before texts", async () => {
@@ -223,36 +252,41 @@ test("any text has ids of the vocabulary", async () => {
 });
 
 test("any value of a key, in any file, is taken or is an InputError", async () => {
-  const folder = folderOf("fuzz", "encoder", sentenceFiles("mean_tokens", {}));
-  const files = [
-    "config.json",
-    "tokenizer.json",
-    "modules.json",
-    "1_Pooling/config.json",
-    "config_sentence_transformers.json",
-  ];
-  const whole = new Map(
-    files.map((file) => [file, JSON.parse(readFileSync(at("fuzz", file), "utf8"))]),
-  );
-  const changed = fc.constantFrom(...files).chain((file) =>
-    fc.record({
-      file: fc.constant(file),
-      key: fc.constantFrom(...Object.keys(whole.get(file)), "prompts", "similarity_fn_name"),
-      value: fc.oneof(fc.jsonValue(), fc.constantFrom(0, -1, 1.5, 1e9, "", null)),
-    }),
-  );
-  await fc.assert(
-    fc.asyncProperty(changed, async ({ file, key, value }) => {
-      writeFileSync(at("fuzz", file), JSON.stringify({ ...whole.get(file), [key]: value }));
-      try {
-        await readBert(folder, undefined);
-      } catch (error) {
-        assert.instance(error, InputError);
-      } finally {
-        writeFileSync(at("fuzz", file), JSON.stringify(whole.get(file)));
-      }
-    }),
-  );
+  const pooled = folderOf("fuzz", "encoder", sentenceFiles("mean_tokens", {}));
+  for (const [folder, module] of [
+    [pooled, "1_Pooling"],
+    [pylateFolder(), "1_Dense"],
+  ] as const) {
+    const files = [
+      "config.json",
+      "tokenizer.json",
+      "modules.json",
+      `${module}/config.json`,
+      "config_sentence_transformers.json",
+    ];
+    const whole = new Map(
+      files.map((file) => [file, JSON.parse(readFileSync(join(folder, file), "utf8"))]),
+    );
+    const changed = fc.constantFrom(...files).chain((file) =>
+      fc.record({
+        file: fc.constant(file),
+        key: fc.constantFrom(...Object.keys(whole.get(file)), "prompts", "similarity_fn_name"),
+        value: fc.oneof(fc.jsonValue(), fc.constantFrom(0, -1, 1.5, 1e9, "", null)),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(changed, async ({ file, key, value }) => {
+        writeFileSync(join(folder, file), JSON.stringify({ ...whole.get(file), [key]: value }));
+        try {
+          await readBert(folder, undefined);
+        } catch (error) {
+          assert.instance(error, InputError);
+        } finally {
+          writeFileSync(join(folder, file), JSON.stringify(whole.get(file)));
+        }
+      }),
+    );
+  }
 });
 
 test("what a model cannot have is refused in one line", async () => {
@@ -263,7 +297,12 @@ test("what a model cannot have is refused in one line", async () => {
   const config = JSON.parse(readFileSync(join(FIXTURE, "encoder/config.json"), "utf8"));
   const dense = { path: "2_Dense", type: "sentence_transformers.models.Dense" };
   const transformer = { path: "", type: "sentence_transformers.models.Transformer" };
-  await refuses("dense", { "modules.json": [transformer, dense] }, /modules\.json: .*got Dense/);
+  const pooling = { path: "1_Pooling", type: "sentence_transformers.models.Pooling" };
+  const pooled = { "modules.json": [transformer, pooling, dense] };
+  await refuses("dense", pooled, /modules\.json: .*got Dense/);
+  const tanh = { bias: false, activation_function: "torch.nn.modules.activation.Tanh" };
+  const active = { "modules.json": [transformer, dense], "2_Dense/config.json": tanh };
+  await refuses("active", active, /2_Dense\/config\.json: activation_function/);
   await refuses("max", sentenceFiles("max_tokens", {}), /pooling by cls or mean, got max_tokens/);
   const relative = { ...config, position_embedding_type: "relative_key" };
   await refuses("relative", { "config.json": relative }, /config\.json: position_embedding_type/);

@@ -70,13 +70,11 @@ export async function loadWordPiece(
   const vocabularySize = 1 + [...tokens.keys()].reduce((most, id) => Math.max(most, id));
   if (vocabularySize > rows)
     throw unusable(file, `at most ${rows} pieces, as config.json has it`, `${vocabularySize}`);
+  const added = settings.added_tokens.map(({ content }) => content);
+  // PyLate's markers end with a space: "[Q] "
   const markers = Object.values(prompts ?? {}).flatMap((text) => text?.match(/\[\w+\]/g) ?? []);
-  const control = new Map(
-    [...settings.added_tokens.map(({ content }) => content), ...markers].map((token) => [
-      token,
-      idOf(token),
-    ]),
-  );
+  const others = markers.filter((marker) => !added.includes(`${marker} `));
+  const control = new Map([...added, ...others].map((token) => [token, idOf(token)]));
   const maskId = pieces.get("[MASK]") ?? unknownId;
   const dividing = dividingExpression([...control.keys()]);
   const isUncased = settings.normalizer?.lowercase ?? false;
