@@ -312,8 +312,11 @@ async function* finalise(state: RunState): AsyncGenerator<RunEvent, TrainingResu
   const isCalibrated = isEnded && saved !== undefined && isTrained && changesReading(run);
   const calibrated = isCalibrated ? yield* calibrateKept(state) : "";
   const isOver = isEnded && calibrated !== undefined;
+  const { headWeights } = scaleAndHeads(await engine.learnedScalars(), run);
   const written =
-    isOver && saved !== undefined ? await describeWritten(run, isTrained, calibrated) : undefined;
+    isOver && saved !== undefined
+      ? await describeWritten(run, { isTrained, calibrated, headWeights })
+      : undefined;
   const reason = failure ? `: ${failure}` : "";
   const status = `${complete && isOver ? "Finished" : "Stopped"} after step ${step}${reason}.`;
   const end = {

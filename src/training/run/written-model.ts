@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { isWeightFile } from "../../checkpoints/open.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { readConfig } from "../../model/config-file.ts";
+import { formatNumber } from "../report/format.ts";
 import type { Run } from "./run.ts";
 
 /** The size of a trained model, and what was fitted to the model that training began with. */
@@ -19,14 +20,19 @@ export interface WrittenModel {
   readonly notes: readonly string[];
 }
 
-/**
- * @param isTrained whether the run kept another model than the given one
- * @param calibrated what became of its calibrations, if its reader was trained
- */
+/** What a run did to the model that it wrote. */
+interface Writing {
+  /** Whether the run kept another model than the given one. */
+  readonly isTrained: boolean;
+  /** What became of its calibrations, if its reader was trained. */
+  readonly calibrated: string | undefined;
+  /** The shares of the heads at the end, if they were learned. */
+  readonly headWeights: readonly number[] | undefined;
+}
+
 export async function describeWritten(
   run: Run,
-  isTrained: boolean,
-  calibrated: string | undefined,
+  { isTrained, calibrated, headWeights = [] }: Writing,
 ): Promise<WrittenModel> {
   const before = await readConfig(run.model);
   const after = await readConfig(run.out);
@@ -34,7 +40,10 @@ export async function describeWritten(
     bytes: await weightBytes(run.out),
     bytesBefore: await weightBytes(run.model),
     keepsIndexes: run.keepsIndex || !isTrained,
-    notes: [...(calibrated ? [calibrated] : []), ...(isTrained ? pruningNotes(before, after) : [])],
+    notes: [
+      ...(calibrated ? [calibrated] : []),
+      ...(isTrained ? [...pruningNotes(before, after), ...headNotes(headWeights)] : []),
+    ],
   };
 }
 
@@ -60,3 +69,16 @@ const pruningNotes = (before: ModelConfig, after: ModelConfig): string[] =>
           "reatt train pruning makes one for this model",
       ]
     : [];
+
+/** Below it, what retrieves is not what was trained. */
+const SURE_SHARE = 0.9;
+
+/** The model keeps one head, and training mixed them (ReAtt, section 2.2). */
+function headNotes(shares: readonly number[]): string[] {
+  const share = Math.max(...shares);
+  if (shares.length === 0 || share >= SURE_SHARE) return [];
+  return [
+    `head ${shares.indexOf(share)} retrieves alone, with ${formatNumber(share, "share")} of the learned weight: ` +
+      "the others had a part in training, so train longer, or with a smaller tau",
+  ];
+}

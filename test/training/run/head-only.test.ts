@@ -122,6 +122,21 @@ for (const [name, heads] of [
     }
   });
 
+test("a run that mixes heads to the end says what the head that is kept has of the weight", async () => {
+  const noteOf = async (tau: number): Promise<string[]> => {
+    const out = join(folder.path, `mixed ${tau}`);
+    const all = { ...options, out, train: "all", tau, steps: 1, learningRate: 0.1 } as const;
+    return [...(await finish(train(all))).written!.notes];
+  };
+  const [note, ...others] = await noteOf(100);
+  assert.equal(others, []);
+  assert.match(
+    note!,
+    /^head \d retrieves alone, with 3\d\.\d % of the learned weight: .* smaller tau$/,
+  );
+  assert.equal(await noteOf(0.001), []);
+});
+
 const sameValues = (a: Float32Array, b: Float32Array): boolean =>
   a.length === b.length && a.every((value, i) => value === b[i]);
 
