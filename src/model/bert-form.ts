@@ -311,6 +311,7 @@ async function readPylateForm(folder: string, dense: string): Promise<Form> {
 const DenseFile = z.object({
   bias: z.literal(false),
   activation_function: z.literal("torch.nn.modules.linear.Identity"),
+  use_residual: z.literal(false).default(false),
 });
 
 const PylateFile = z.object({

@@ -40,6 +40,7 @@ export {
   type Term,
 } from "./objectives/objective.ts";
 export type { ModelOutputs, OutputName, RetrievalOutputs } from "./objectives/outputs.ts";
+export { answerPhrases, type PhraseSettings } from "./objectives/phrases.ts";
 export { reading } from "./objectives/reading.ts";
 export type { AnswerPhrase, TokenExample } from "./objectives/token-batch.ts";
 export {

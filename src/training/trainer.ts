@@ -3,17 +3,21 @@
 import { z } from "zod";
 import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
-import { checkPositions } from "../model/config.ts";
+import { checkPositions, type ModelConfig } from "../model/config.ts";
 import { readConfig } from "../model/config-file.ts";
 import { choice, type Given, integer, number } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
-import { loadTokenizer, tokenizerFile } from "../text/tokens/tokenizer.ts";
+import { textPlaces } from "../text/tokens/token-places.ts";
+import { loadTokenizer, type Tokenizer, tokenizerFile } from "../text/tokens/tokenizer.ts";
 import type { StepLosses } from "./engine/engine.ts";
 import { openEngine } from "./engine/open-engine.ts";
 import { checkBatch, folderOf, type TrainingBatch, tokenExamples } from "./engine/text-batch.ts";
+import { phrasesOf } from "./examples/step.ts";
 import { readsAsTrained } from "./objectives/forward.ts";
 import { OBJECTIVES, type ObjectiveName, objectivesOf } from "./objectives/index.ts";
 import { checkObjectives, needsOf, type Objective } from "./objectives/objective.ts";
+import type { TokenExample } from "./objectives/token-batch.ts";
+import { requireTokenKeys } from "./options/model-folder.ts";
 import { PARTS, trainedParameters } from "./options/trained.ts";
 import { saveModel, startingParameters } from "./run/parameters.ts";
 
@@ -106,8 +110,35 @@ function objectivesOfChoice(choice: ObjectiveChoice): readonly Objective[] {
 }
 
 /**
+ * The configuration of the trained model: with phrase queries, if an objective trains them.
+ *
+ * @throws {InputError} if the model cannot have phrase queries
+ */
+async function configFor(folder: string, trainsPhrases: boolean): Promise<ModelConfig> {
+  const config = await readConfig(folder);
+  if (!trainsPhrases) return config;
+  requireTokenKeys(config, `${folder}: phrases`, "phrases begin and end with the keys of tokens");
+  return { ...config, phraseQueries: true };
+}
+
+/** The examples with the places of their answers in the positives. */
+const withPhrases = (
+  tokenizer: Tokenizer,
+  { answers, passages }: TrainingBatch,
+  examples: readonly TokenExample[],
+): TokenExample[] =>
+  examples.map((example, i) => ({
+    ...example,
+    phrases: phrasesOf(
+      { answer: answers[i]!, passages: passages[i]! },
+      example.positives ?? [],
+      (passage) => textPlaces(tokenizer, passage, example.passages[passages[i]!.indexOf(passage)]!),
+    ),
+  }));
+
+/**
  * Opens a model for steps on an objective: one of the papers' (`distillation`, `labels`, `reading`,
- * `likelihood`, `marginal`, `givenScores`, …), several of them together, one of your own
+ * `likelihood`, `marginal`, `givenScores`, `answerPhrases`, …), several of them together, one of your own
  * (`defineObjective`), or what `train` minimises under a name (`"supervised"`).
  *
  * @param model - a model folder, or an object loaded from one, such as a `ReAtt`.
@@ -140,11 +171,13 @@ export async function openTrainer(
   const objectives = [objective].flat().flatMap(objectivesOfChoice);
   checkObjectives(objectives);
   const folder = folderOf(model);
-  const config = await readConfig(folder);
+  const needs = needsOf(objectives);
+  const trainsPhrases = needs.has("phraseQueries");
+  const config = await configFor(folder, trainsPhrases);
   checkPositions(config, maxPassageTokens);
   const tokenizer = await loadTokenizer(tokenizerFile(folder), config);
   const parameters = await startingParameters({ model: folder, config, seed, tau });
-  const named = readsAsTrained(needsOf(objectives)) ? "distillation" : "retrieval";
+  const named = readsAsTrained(needs) ? "distillation" : "retrieval";
   const trained = trainedParameters(config, { part, layers, objective: named, tau });
   const { dropout = config.dropoutRate } = options;
   const run = { trained, tau, dropout, weightDecay, clipNorm };
@@ -156,7 +189,8 @@ export async function openTrainer(
   return {
     async step(batch, learningRate = rate) {
       checkBatch(batch);
-      const examples = tokenExamples(tokenizer, batch, maxPassageTokens);
+      const plain = tokenExamples(tokenizer, batch, maxPassageTokens);
+      const examples = trainsPhrases ? withPhrases(tokenizer, batch, plain) : plain;
       const step = ++steps;
       return await opened.step({ examples, objectives, step, learningRate, key: String(seed) });
     },

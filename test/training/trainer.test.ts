@@ -12,6 +12,7 @@ import { parameterNames, parameterShapes } from "../../src/model/parameter-names
 import { namesToStore } from "../../src/model/weight-names.ts";
 import { ReAtt } from "../../src/reatt.ts";
 import {
+  answerPhrases,
   defineObjective,
   distillation,
   labels,
@@ -75,6 +76,22 @@ test("a name stands for what train minimises under it", async () => {
   assert.equal(Object.keys(first!).sort(), ["labels", "nll"]);
   const [both] = await train({ objective: ["likelihood", entropy(-1)] }, 1);
   assert.equal(Object.keys(both!).sort(), ["labels", "likelihood", "negentropy"]);
+});
+
+test("phrase queries are trained beside labels, and a model without them gets them", async () => {
+  assert.not.ok((await readConfig(model)).phraseQueries);
+  const out = join(folder.path, "phrases");
+  const asked = { ...batch, answers: ["Paris", "Rome"] };
+  const objective = [labels(), answerPhrases()];
+  await using trainer = await openTrainer(model, { objective, learningRate: 0.01, dropout: 0 });
+  const first = (await trainer.step(asked)).terms.phrases!;
+  for (let step = 0; step < 10; step++) await trainer.step(asked);
+  await trainer.save(out);
+  assert.ok((await readConfig(out)).phraseQueries);
+  await using trained = await openTrainer(out, { objective: answerPhrases(), dropout: 0 });
+  assert.ok((await trained.step(asked)).terms.phrases! < first - 0.1);
+  // Without a known positive there is nothing to learn.
+  assert.is((await trained.step({ ...asked, positives: [[], []] })).terms.phrases, 0);
 });
 
 test("the saved model is the trained one", async () => {

@@ -87,8 +87,8 @@ export function examplesOfStep(
 }
 
 /** Where the answer stands in the positives that contain it as a phrase. */
-function phrasesOf(
-  { answer, passages }: TextExample,
+export function phrasesOf(
+  { answer, passages }: Pick<TextExample, "answer" | "passages">,
   positives: readonly number[],
   placesOf: (passage: Passage) => ReturnType<typeof textPlaces>,
 ): AnswerPhrase[] {

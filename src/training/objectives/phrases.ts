@@ -31,7 +31,18 @@ const term = (weight: number): Term => ({
     "Loss of the start and the end of the answer, each among the tokens of its passages and among those of all passages of the batch.",
 });
 
-/** Phrase queries learn where the answer stands in the positives. */
+/**
+ * Phrase queries learn where the answer stands in the positives. A model without phrase queries
+ * gets them.
+ *
+ * @example
+ * ```ts
+ * import { answerPhrases, labels } from "reatt/training";
+ *
+ * const objective = [labels(), answerPhrases({ weight: 0.5 })];
+ * console.log(objective.map(({ name }) => name)); // [ 'labels', 'phrases' ]
+ * ```
+ */
 export const answerPhrases = ({ weight = 1, inBatchNegatives }: PhraseSettings = {}): Objective =>
   defineObjective({
     name: "phrases",
