@@ -64,7 +64,7 @@ export type { WrittenModel } from "./run/written-model.ts";
 export type { SalientSpan, Tagger } from "./salient-spans/index.ts";
 export { type SweepOptions, type SweepResult, sweep, type Trial } from "./sweep.ts";
 export { type TrainingEvent, type TrainResult, train } from "./train.ts";
-export { openTrainer, type Trainer, type TrainerOptions } from "./trainer.ts";
+export { openTrainer, type TrainedWeight, type Trainer, type TrainerOptions } from "./trainer.ts";
 export type { Gain, RefusedModel } from "./verdict/decision.ts";
 export type { ModelKind } from "./verdict/measurements.ts";
 export type { ReadingOutcome, RunOutcome } from "./verdict/verdict.ts";

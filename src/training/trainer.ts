@@ -5,6 +5,7 @@ import { InputError } from "../io/errors.ts";
 import { excerpt } from "../io/excerpt.ts";
 import { checkPositions, type ModelConfig } from "../model/config.ts";
 import { readConfig } from "../model/config-file.ts";
+import { namesToStore } from "../model/weight-names.ts";
 import { choice, type Given, integer, number } from "../options/option.ts";
 import { resolveOptions } from "../options/resolve.ts";
 import { textPlaces } from "../text/tokens/token-places.ts";
@@ -57,6 +58,14 @@ const OPTIONS = {
 /** Options of {@link openTrainer}. */
 export interface TrainerOptions extends Given<typeof OPTIONS> {}
 
+/** A weight of a model in training. */
+export interface TrainedWeight {
+  readonly shape: readonly number[];
+  readonly value: Float32Array;
+  /** The gradient of the last step before it was clipped; 0 if the step does not train the weight. */
+  readonly gradient: Float32Array;
+}
+
 /**
  * A model in training.
  *
@@ -89,6 +98,12 @@ export interface Trainer extends AsyncDisposable {
    * @throws {InputError} if the batch has another number of answers or lists than questions
    */
   step(batch: TrainingBatch, learningRate?: number): Promise<StepLosses>;
+  /**
+   * The weights with their gradients, valid until the next step, by their names in the file of the
+   * model: of a T5, those of Hugging Face, such as `decoder.block.0.layer.0.SelfAttention.q.weight`.
+   * After a step with the learning rate 0 they are those that the gradients belong to.
+   */
+  weights(): Promise<ReadonlyMap<string, TrainedWeight>>;
   /**
    * Writes the model, which `ReAtt.load` reads.
    *
@@ -193,6 +208,11 @@ export async function openTrainer(
       const examples = trainsPhrases ? withPhrases(tokenizer, batch, plain) : plain;
       const step = ++steps;
       return await opened.step({ examples, objectives, step, learningRate, key: String(seed) });
+    },
+    async weights() {
+      const states = await opened.parameters();
+      const named = [...namesToStore(config)];
+      return new Map(named.map(([name, stored]) => [stored, states.get(name)!]));
     },
     async save(to) {
       await saveModel(to, config, await opened.parameters(), { model: folder, seed });

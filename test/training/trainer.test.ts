@@ -1,6 +1,6 @@
 /** `openTrainer` on a tiny model, with objectives of the package and one of its own. */
 
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -92,6 +92,40 @@ test("phrase queries are trained beside labels, and a model without them gets th
   assert.ok((await trained.step(asked)).terms.phrases! < first - 0.1);
   // Without a known positive there is nothing to learn.
   assert.is((await trained.step({ ...asked, positives: [[], []] })).terms.phrases, 0);
+});
+
+test("weights and gradients have the names of the file, and the gradients are central differences", async () => {
+  await using trainer = await openTrainer(model, { objective: "supervised", dropout: 0 });
+  const { loss } = await trainer.step(batch, 0);
+  const weights = await trainer.weights();
+  const config = await readConfig(model);
+  const before = await loadWeights(model, config);
+  for (const [name, stored] of namesToStore(config))
+    assert.equal(weights.get(stored)!.value, before.get(name), stored);
+  assert.is(weights.size, before.size);
+  const name = "decoder.block.0.layer.0.SelfAttention.q.weight";
+  const { gradient } = weights.get(name)!;
+  const place = gradient.reduce(
+    (best, x, i) => (Math.abs(x) > Math.abs(gradient[best]!) ? i : best),
+    0,
+  );
+  const expected = gradient[place]!;
+  const change = 0.02;
+  const lossAt = async (by: number): Promise<number> => {
+    const copy = join(folder.path, `changed ${by}`);
+    cpSync(model, copy, { recursive: true });
+    const tensors = [...weights].map(([stored, { shape, value }]) => {
+      const values = value.slice();
+      if (stored === name) values[place]! += by;
+      return [stored, { shape, values }] as const;
+    });
+    await writeSafetensors(join(copy, "model.safetensors"), new Map(tensors), { dtype: "F32" });
+    await using other = await openTrainer(copy, { objective: "supervised", dropout: 0 });
+    return (await other.step(batch, 0)).loss;
+  };
+  const [above, below] = [await lossAt(change), await lossAt(-change)];
+  assert.ok(Math.abs((above - below) / (2 * change) - expected) < 0.02 * Math.abs(expected) + 1e-5);
+  assert.ok(Math.abs((above + below) / 2 - loss) < 0.01);
 });
 
 test("the saved model is the trained one", async () => {
