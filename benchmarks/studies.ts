@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { dprStudy } from "./studies/dpr.ts";
 import { questionsStudy } from "./studies/questions.ts";
+import { realmStudy } from "./studies/realm.ts";
 import { reattStudy } from "./studies/reatt.ts";
 import { runStudy, tableOf } from "./studies/study.ts";
 import { targetsStudy } from "./studies/targets.ts";
@@ -20,6 +21,7 @@ import { targetsStudy } from "./studies/targets.ts";
 const STUDIES = {
   dpr: dprStudy,
   questions: questionsStudy,
+  realm: realmStudy,
   reatt: reattStudy,
   targets: targetsStudy,
 };

@@ -55,7 +55,7 @@ export function reattStudy(_data: string, folder: string): Study {
     rows,
     async prepare() {
       if (existsSync(data)) return; // written last
-      for (const layer of [B, ...otherLayers]) await writeStart(start(layer), layer);
+      for (const layer of [B, ...otherLayers]) await writeRandomModel(start(layer), layer);
       await writeWorld(folder);
     },
     measure: (model) => measureSmallWorld({ model, corpus, questions: data }),
@@ -67,7 +67,7 @@ const goldOptions = (folder: string) => ({
 });
 
 /** A model without weights: training draws them. */
-async function writeStart(folder: string, retrievalLayer: number): Promise<void> {
+export async function writeRandomModel(folder: string, retrievalLayer: number): Promise<void> {
   const file = T5File.parse({
     ...{ vocab_size: VOCABULARY, d_model: 32, d_kv: 32, num_heads: 2, d_ff: 64 },
     ...{ num_layers: LAYERS, num_decoder_layers: 2, feed_forward_proj: "gated-gelu" },

@@ -22,8 +22,8 @@ export async function smallWorld(): Promise<{ names: string[]; passages: Passage
   return { names, passages };
 }
 
-/** Words of one token each. */
-async function drawWords(count: number): Promise<string[]> {
+/** Words of one token each: the same, however many. */
+export async function drawWords(count: number): Promise<string[]> {
   const tokenizer = await loadTokenizer(TOKENIZER);
   const words: string[] = [];
   for (let id = 600; id < VOCABULARY; id++) {
