@@ -22,8 +22,15 @@ import {
  */
 const STEPS = ["machine", "lexicon", "preTagger", "offset"];
 
-/** Loads compromise, which takes about half a second, and returns the tagger. */
-export async function loadTagger(): Promise<(sentence: string) => SalientSpan[]> {
+type SpanTagger = (sentence: string) => SalientSpan[];
+
+let loaded: Promise<SpanTagger> | undefined;
+
+/** The tagger. The first call loads compromise, which takes about half a second. */
+export const loadTagger = (): Promise<SpanTagger> => (loaded ??= load());
+
+/** Once in a process: each further plugin doubles what compromise keeps of its tags. */
+async function load(): Promise<SpanTagger> {
   const [{ default: compromise }, { default: dates }] = await Promise.all([
     import("compromise/two"),
     import("compromise-dates"),

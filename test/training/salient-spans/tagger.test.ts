@@ -71,6 +71,14 @@ function withoutRules(sentence: string): SalientSpan[] {
   return spans;
 }
 
+test("a tagger that is loaded again is the same, and compromise keeps no more of its tags", async () => {
+  const { default: two } = await import("compromise/two");
+  const sizeOfTags = (): number => JSON.stringify(two.model()).length;
+  const before = sizeOfTags();
+  for (let time = 0; time < 3; time++) assert.is(await loadTagger(), tag);
+  assert.is(sizeOfTags(), before);
+});
+
 test("200 sentences labelled by hand: precision and coverage stay above what was measured", () => {
   const { precision, recall, overlapPrecision, overlapRecall } = measure(tag);
   assert.ok(precision >= 90.4, `precision ${precision}`); // measured 90.9
