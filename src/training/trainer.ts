@@ -60,7 +60,9 @@ export interface TrainerOptions extends Given<typeof OPTIONS> {}
 
 /** A weight of a model in training. */
 export interface TrainedWeight {
+  /** Its axes; the values are in row-major order. */
   readonly shape: readonly number[];
+  /** Its present values. */
   readonly value: Float32Array;
   /** The gradient of the last step before it was clipped; 0 if the step does not train the weight. */
   readonly gradient: Float32Array;
