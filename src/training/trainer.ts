@@ -64,7 +64,7 @@ export interface TrainedWeight {
   readonly shape: readonly number[];
   /** Its present values. */
   readonly value: Float32Array;
-  /** The gradient of the last step before it was clipped; 0 if the step does not train the weight. */
+  /** The gradient of the last step, not clipped; 0 if the step does not train the weight. */
   readonly gradient: Float32Array;
 }
 
@@ -102,7 +102,7 @@ export interface Trainer extends AsyncDisposable {
   step(batch: TrainingBatch, learningRate?: number): Promise<StepLosses>;
   /**
    * The weights with their gradients, valid until the next step, by their names in the file of the
-   * model: of a T5, those of Hugging Face, such as `decoder.block.0.layer.0.SelfAttention.q.weight`.
+   * model: of a T5, those of Hugging Face, as `decoder.block.0.layer.0.SelfAttention.q.weight`.
    * After a step with the learning rate 0 they are those that the gradients belong to.
    */
   weights(): Promise<ReadonlyMap<string, TrainedWeight>>;
@@ -155,8 +155,8 @@ const withPhrases = (
 
 /**
  * Opens a model for steps on an objective: one of the papers' (`distillation`, `labels`, `reading`,
- * `likelihood`, `marginal`, `givenScores`, `answerPhrases`, …), several of them together, one of your own
- * (`defineObjective`), or what `train` minimises under a name (`"supervised"`).
+ * `likelihood`, `marginal`, `givenScores`, `answerPhrases`, …), several of them together, one of
+ * your own (`defineObjective`), or what `train` minimises under a name (`"supervised"`).
  *
  * @param model - a model folder, or an object loaded from one, such as a `ReAtt`.
  * @throws {InputError} if the folder has no complete model, an option is out of range, two
