@@ -3,7 +3,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isWeightFile } from "../../checkpoints/open.ts";
-import type { ModelConfig } from "../../model/config.ts";
+import { type ModelConfig, retrievalHead } from "../../model/config.ts";
 import { readConfig } from "../../model/config-file.ts";
 import { formatNumber } from "../report/format.ts";
 import type { Run } from "./run.ts";
@@ -42,7 +42,7 @@ export async function describeWritten(
     keepsIndexes: run.keepsIndex || !isTrained,
     notes: [
       ...(calibrated ? [calibrated] : []),
-      ...(isTrained ? [...pruningNotes(before, after), ...headNotes(headWeights)] : []),
+      ...(isTrained ? [...pruningNotes(before, after), ...headNotes(after, headWeights)] : []),
     ],
   };
 }
@@ -74,11 +74,12 @@ const pruningNotes = (before: ModelConfig, after: ModelConfig): string[] =>
 const SURE_SHARE = 0.9;
 
 /** The model keeps one head, and training mixed them (ReAtt, section 2.2). */
-function headNotes(shares: readonly number[]): string[] {
-  const share = Math.max(...shares);
-  if (shares.length === 0 || share >= SURE_SHARE) return [];
+function headNotes(after: ModelConfig, shares: readonly number[]): string[] {
+  const head = retrievalHead(after);
+  const share = shares[head];
+  if (share === undefined || share >= SURE_SHARE) return [];
   return [
-    `head ${shares.indexOf(share)} retrieves alone, with ${formatNumber(share, "share")} of the learned weight: ` +
+    `head ${head} retrieves alone, with ${formatNumber(share, "share")} of the learned weight: ` +
       "the others had a part in training, so train longer, or with a smaller tau",
   ];
 }
