@@ -23,8 +23,7 @@ export interface SmallWorldTask {
 /**
  * `recall@1`: the share of names for which the first passage found is about them. `em`: the share
  * of right answers from the right passage and one other, or from the 8 passages found. Both in
- * percent. `utility`: how much the
- * right passage helps (REALM, appendix D), in nats.
+ * percent. `utility`: how much the right passage helps (REALM, appendix D), in nats.
  */
 export const measureSmallWorld = (task: SmallWorldTask): Promise<Figures> =>
   runApart(import.meta.url, task);

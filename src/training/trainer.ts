@@ -18,7 +18,7 @@ import { readsAsTrained } from "./objectives/forward.ts";
 import { OBJECTIVES, type ObjectiveName, objectivesOf } from "./objectives/index.ts";
 import { checkObjectives, needsOf, type Objective } from "./objectives/objective.ts";
 import type { TokenExample } from "./objectives/token-batch.ts";
-import { requireTokenKeys } from "./options/model-folder.ts";
+import { requirePhraseKeys } from "./options/model-folder.ts";
 import { PARTS, trainedParameters } from "./options/trained.ts";
 import { saveModel, startingParameters } from "./run/parameters.ts";
 
@@ -134,7 +134,7 @@ function objectivesOfChoice(choice: ObjectiveChoice): readonly Objective[] {
 async function configFor(folder: string, trainsPhrases: boolean): Promise<ModelConfig> {
   const config = await readConfig(folder);
   if (!trainsPhrases) return config;
-  requireTokenKeys(config, `${folder}: phrases`, "phrases begin and end with the keys of tokens");
+  requirePhraseKeys(config, `${folder}: phrases`);
   return { ...config, phraseQueries: true };
 }
 
@@ -149,7 +149,7 @@ const withPhrases = (
     phrases: phrasesOf(
       { answer: answers[i]!, passages: passages[i]! },
       example.positives ?? [],
-      (passage) => textPlaces(tokenizer, passage, example.passages[passages[i]!.indexOf(passage)]!),
+      (passage, candidate) => textPlaces(tokenizer, passage, example.passages[candidate]!),
     ),
   }));
 

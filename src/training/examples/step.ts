@@ -90,12 +90,12 @@ export function examplesOfStep(
 export function phrasesOf(
   { answer, passages }: Pick<TextExample, "answer" | "passages">,
   positives: readonly number[],
-  placesOf: (passage: Passage) => ReturnType<typeof textPlaces>,
+  placesOf: (passage: Passage, candidate: number) => ReturnType<typeof textPlaces>,
 ): AnswerPhrase[] {
   return positives.flatMap((candidate) => {
     const passage = passages[candidate]!;
     const span = findAnswerSpan(answer, passage.text);
-    const tokens = span && phraseTokens(placesOf(passage), span);
+    const tokens = span && phraseTokens(placesOf(passage, candidate), span);
     return tokens ? { candidate, ...tokens } : [];
   });
 }

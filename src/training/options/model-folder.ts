@@ -58,3 +58,7 @@ export function requireTokenKeys(
     remedy: `name another model: ${reason}`,
   });
 }
+
+/** @throws {InputError} for a model without keys of tokens, at which phrases begin and end */
+export const requirePhraseKeys = (config: ModelConfig, where: string): void =>
+  requireTokenKeys(config, where, "phrases begin and end with the keys of tokens");

@@ -15,7 +15,7 @@ import type { PlacesOf } from "../../retrieval/search-phrases.ts";
 import { windowPlaces } from "../../text/tokens/token-places.ts";
 import { loadTokenizer, type Tokenizer, tokenizerFile } from "../../text/tokens/tokenizer.ts";
 import { type ParameterState, parameterState } from "../engine/optimizer.ts";
-import { requireTokenKeys } from "../options/model-folder.ts";
+import { requirePhraseKeys } from "../options/model-folder.ts";
 
 export interface PhraseModel extends AsyncDisposable {
   readonly folder: string;
@@ -43,7 +43,7 @@ export async function openPhraseModel({
   readonly threads?: number | undefined;
 }): Promise<PhraseModel> {
   const stored = await readConfig(folder);
-  requireTokenKeys(stored, folder, "phrases begin and end with the keys of tokens");
+  requirePhraseKeys(stored, folder);
   const tokenizerPath = tokenizerFile(folder);
   const tokenizer = await loadTokenizer(tokenizerPath, stored);
   await using checkpoint = await openStored(folder, stored);

@@ -2,7 +2,7 @@
 
 import { InputError } from "../../io/errors.ts";
 import type { ModelConfig, Similarity } from "../../model/config.ts";
-import { requireTokenKeys } from "../options/model-folder.ts";
+import { requirePhraseKeys } from "../options/model-folder.ts";
 import type { RunRequest } from "../options/run-options.ts";
 import type { Part } from "../options/trained.ts";
 
@@ -23,12 +23,7 @@ export function trainedConfig(before: ModelConfig, choice: ConfigChoice): ModelC
   const phraseQueries = choice.phraseLoss > 0 ? true : undefined;
   const original = { ...before, phraseQueries };
   const config = withVectors(original, choice);
-  if (phraseQueries)
-    requireTokenKeys(
-      config,
-      `${model}: phraseLoss`,
-      "phrases begin and end with the keys of tokens",
-    );
+  if (phraseQueries) requirePhraseKeys(config, `${model}: phraseLoss`);
   checkNoChoice(config, choice);
   if (config !== original) checkIndexIsNew(choice);
   if (part === "head" && config.queryEncoder)
