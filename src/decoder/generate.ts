@@ -114,7 +114,7 @@ function write(answer: Generated, logits: Float32Array, { banned, allowed }: Rul
   if (token === -1) token = first; // all that is allowed is banned
   const highest = logits[first]!;
   let sum = 0;
-  for (const logit of logits) sum += Math.exp(logit - highest);
+  for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i]! - highest);
   answer.tokenIds.push(token);
   answer.logProbabilities.push(logits[token]! - highest - Math.log(sum));
   answer.margins.push(logits[token]! - (token === first ? logits[second]! : highest));

@@ -69,20 +69,26 @@ export function temporaryFolder(): { readonly path: string } & AsyncDisposable {
 }
 
 /** The tokenizer of all models here. */
-export const TOKENIZER: string = resolve("test/fixtures/t5/spiece.model");
+export const TOKENIZER: string = resolve("test/fixtures/small-vocabulary/spiece.model");
+/** As for T5, more than the tokenizer has. */
+const VOCABULARY_SIZE = 4_224;
 
 /** Makes a folder with a model of `config`, but with the vocabulary of the tokenizer. */
 export async function makeTinyModel(folder: string, config: ModelConfig): Promise<ModelConfig> {
   mkdirSync(folder);
-  return await writeRandomModel(folder, { ...config, vocabularySize: 32_128 }, true);
+  return await writeRandomModel(folder, { ...config, vocabularySize: VOCABULARY_SIZE }, true);
 }
 
-/** A model folder with the tokenizer of T5. `changes` apply to its configuration. */
+/** A model folder with this tokenizer. `changes` apply to its configuration. */
 export const writeTinyModel = (
   folder: string,
   { weights = true, ...changes }: TinyChanges & { weights?: boolean } = {},
 ): Promise<ModelConfig> =>
-  writeRandomModel(folder, tinyConfig({ vocabularySize: 32_128, tied: true, ...changes }), weights);
+  writeRandomModel(
+    folder,
+    tinyConfig({ vocabularySize: VOCABULARY_SIZE, tied: true, ...changes }),
+    weights,
+  );
 
 async function writeRandomModel(
   folder: string,

@@ -63,7 +63,7 @@ async function outcome({ out }: TrainOptions) {
 
 const folder = temporaryFolder();
 test.after(async () => folder[Symbol.asyncDispose]());
-const options = await writeSmallRun(folder.path);
+const options = { ...(await writeSmallRun(folder.path)), seed: 6 };
 const whole = await finish(options);
 const expected = await outcome(options);
 
@@ -303,7 +303,7 @@ test("a corpus that changes under a run stops it; put back, the run goes on", as
 for (const [name, value] of Object.entries({
   steps: 3,
   questions: 2,
-  seed: 6,
+  seed: 7,
   alpha: 1,
   learningRate: 0.5,
 }))
