@@ -6,7 +6,8 @@
  *         [--objectives NAME,...] [--seeds 0,1,2] [--steps 30] [--report]
  *
  * The objective `adapt` stands for `reatt adapt --data` with the first 200 questions and its
- * defaults, which holds some of them out and keeps what gains.
+ * defaults, which holds some of them out and keeps what gains; `adapt-auto` for the same beside what
+ * the documents give.
  *
  * The questions are those of `qa/reddit` in `--data`: training questions are about passages with an
  * even number, each read once; the test questions are about the others, the same for all runs. A
@@ -36,10 +37,22 @@ import { train } from "../src/training/train.ts";
 
 /** As `adapt` trains a model of BERT layers, but for the number of questions of a step. */
 const OPTIONS = { questions: 8, candidatesPerQuestion: 4, alpha: 1, learningRate: 2e-5 } as const;
+/** `--sources auto` with as many steps as 15 minutes give on two free cores. */
+const BESIDE_DOCUMENTS = {
+  sources: ["auto"],
+  objective: "retrieval",
+  steps: 120,
+  questions: 32,
+  candidatesPerQuestion: 2,
+  maxPassageTokens: 192,
+  index: false,
+} as const;
 /** Questions of `adapt`. */
 const ADAPTED = 200;
 const SEARCHED = 400;
 const ANSWERED = 240;
+
+type Objective = ObjectiveName | "adapt" | "adapt-auto";
 
 /** Of each test question: whether the first passage is the right one, and the answer exact. */
 interface Figures {
@@ -50,7 +63,7 @@ interface Figures {
 
 interface Result extends Figures {
   /** "start" for the given model. */
-  readonly objective: ObjectiveName | "adapt" | "start";
+  readonly objective: Objective | "start";
   readonly seed: number;
   readonly date: string;
   readonly commit: string;
@@ -84,7 +97,7 @@ if (!values.report) {
   for (const seed of values.seeds.split(",").map(Number)) {
     const drawn = createRandom("training", seed).shuffle(all.filter(isEven));
     const questions = drawn.slice(0, Number(values.steps) * OPTIONS.questions);
-    for (const objective of values.objectives.split(",") as (ObjectiveName | "adapt")[])
+    for (const objective of values.objectives.split(",") as Objective[])
       await runOnce(objective, seed, questions, tested);
   }
 }
@@ -102,7 +115,8 @@ async function runOnce(
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const before = process.cpuUsage();
-  if (objective === "adapt") await adaptTo(questions.slice(0, ADAPTED), seed, folder);
+  if (objective === "adapt" || objective === "adapt-auto")
+    await adaptTo(questions.slice(0, ADAPTED), { objective, seed, folder });
   else if (objective !== "start") await trainOn(questions, { objective, seed, folder });
   const { user, system } = process.cpuUsage(before);
   const trained = objective === "start" ? model : join(folder, "model");
@@ -143,14 +157,14 @@ async function trainOn(
 
 async function adaptTo(
   questions: readonly TrainingQuestion[],
-  seed: number,
-  folder: string,
+  { objective, seed, folder }: { objective: Objective; seed: number; folder: string },
 ): Promise<void> {
   const data = await writeQuestions(questions, folder);
-  const run = adapt({ model, corpus, data, seed, out: join(folder, "model") });
+  const others = objective === "adapt-auto" ? BESIDE_DOCUMENTS : {};
+  const run = adapt({ model, corpus, data, seed, out: join(folder, "model"), ...others });
   for (let next = await run.next(); ; next = await run.next()) {
     if (next.done) return console.error(next.value.verdict);
-    if (next.value.type === "step") console.error("adapt", next.value.step, next.value.losses);
+    if (next.value.type === "step") console.error(objective, next.value.step, next.value.losses);
   }
 }
 
@@ -211,7 +225,7 @@ function reportOf(all: readonly Result[]): string {
       return `${signed(difference)} (${low} to ${high}): ${means.join(", ")}`;
     });
     const seconds = mean(runs.map((run) => run.seconds)) / Number(values.steps);
-    return [name, ...cells, name === "adapt" ? "" : seconds.toFixed(1)]; // it measures, too
+    return [name, ...cells, name.startsWith("adapt") ? "" : seconds.toFixed(1)]; // it measures, too
   });
   const heads = ["", "R@1 model", "R@1 hybrid", "exact match", "processor seconds a step"];
   return [heads, heads.map(() => "---"), ...rows]

@@ -1,6 +1,6 @@
 /**
- * The quality of the embedded model on 200 questions over 2,067 paragraphs (data/squad) stays above
- * a floor.
+ * The quality of the embedded model on 200 questions over their paragraphs and a fifth of the others
+ * of data/squad stays above a floor.
  *
  * Each floor is two standard errors, `2 sqrt(p (1 - p) / questions)`, below the share `p` that was
  * measured. A change that only reorders a few ties passes; a change that breaks encoding, search or
@@ -14,19 +14,24 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { exactMatch } from "../../src/evaluation/answers.ts";
-import { ReAtt, readPassages, readQuestions } from "../../src/index.ts";
+import { type Passage, ReAtt, readPassages, readQuestions } from "../../src/index.ts";
 import { hitLists } from "../../src/reatt/retrieving.ts";
 
-/** In percent, measured 2026-11. */
-const MEASURED = { recall1: 81, recall5: 94.5, exactMatch: 50 };
+/** In percent, measured 2026-12. */
+const MEASURED = { recall1: 86.5, recall5: 98, exactMatch: 64 };
 const ANSWERED = 100; // answers take most of the time
 
 const folder = await mkdtemp(join(tmpdir(), "reatt-quality-"));
 const questions = await readQuestions("test/fixtures/squad-questions/questions.jsonl");
 const model = await ReAtt.load("models/reatt-mini");
-const index = await model.index(readPassages("data/squad/corpus.jsonl"), {
-  directory: join(folder, "index"),
-});
+const index = await model.index(somePassages(), { directory: join(folder, "index") });
+
+async function* somePassages(): AsyncGenerator<Passage> {
+  const asked = new Set(questions.map(({ passageId }) => passageId));
+  let others = 0;
+  for await (const passage of readPassages("data/squad/corpus.jsonl"))
+    if (asked.has(passage.id) || others++ % 5 === 0) yield passage;
+}
 
 test.after(async () => {
   await index[Symbol.asyncDispose]();

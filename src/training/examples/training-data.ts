@@ -102,9 +102,12 @@ export interface Share {
   readonly data: TrainingData;
 }
 
+/** A long run draws the same again: a list of all its examples would not fit into memory. */
+const MAX_DRAWN = 1_000_000;
+
 /**
- * An iteration has `examples` examples: of each source in proportion to its weight, at random. A
- * source without an example leaves its part to the others.
+ * An iteration has `examples` examples, at most a million that come again: of each source in
+ * proportion to its weight, at random. A source without an example leaves its part to the others.
  *
  * @throws {InputError} in an iteration in which no source has an example
  */
@@ -123,7 +126,7 @@ export function mixture(
         else yield { type: "stage", name: `${name}: no candidate helps; other sources are used` };
       }
       if (found.length === 0) throw nothingToFind(sources.map(({ name }) => name));
-      const counts = apportion(found, examples);
+      const counts = apportion(found, Math.min(examples, MAX_DRAWN));
       const slots = found.flatMap(({ name, all }, i) => {
         const random = createRandom(seed, "mixture", iteration, name);
         const order = random.shuffle([...Array(all.size).keys()]);

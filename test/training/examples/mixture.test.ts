@@ -57,6 +57,11 @@ test("a source without examples leaves its part to the others", async () => {
   await refused(drawn(0, 0, [empty]), /crops: expected an example with a candidate that helps/);
 });
 
+test("a run of any length has a list that fits into memory", async () => {
+  const { size } = await finish(mixture(PARTS, { examples: 1e9, seed: 0 }).examples(0, undefined));
+  assert.is(size, 1_000_000);
+});
+
 test("largest remainders: the parts sum to the whole and are less than one from their share", () => {
   for (const total of [0, 1, 2, 10, 99, 1000]) {
     for (const weights of [[1], [1, 1, 1], [0.1, 5, 2], [3, 7]]) {
