@@ -6,8 +6,8 @@
  *         [--objectives NAME,...] [--seeds 0,1,2] [--steps 30] [--report]
  *
  * The objective `adapt` stands for `reatt adapt --data` with the first 200 questions and its
- * defaults, which holds some of them out and keeps what gains; `adapt-auto` for the same beside what
- * the documents give.
+ * defaults, which holds some of them out and keeps what gains; `adapt-auto` for the same beside
+ * what the documents give.
  *
  * The questions are those of `qa/reddit` in `--data`: training questions are about passages with an
  * even number, each read once; the test questions are about the others, the same for all runs. A

@@ -1,6 +1,6 @@
 /**
- * The quality of the embedded model on 200 questions over their paragraphs and a fifth of the others
- * of data/squad stays above a floor.
+ * The quality of the embedded model on 200 questions stays above a floor. It searches their
+ * paragraphs and a fifth of the others of data/squad.
  *
  * Each floor is two standard errors, `2 sqrt(p (1 - p) / questions)`, below the share `p` that was
  * measured. A change that only reorders a few ties passes; a change that breaks encoding, search or
