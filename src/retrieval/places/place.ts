@@ -21,7 +21,7 @@ type Passages = AsyncIterable<Passage> | Iterable<Passage>;
 export interface PlaceOptions extends LockOptions {
   /** The folder that a relative path begins in. Default: that of the process. */
   readonly from?: string | undefined;
-  /** Whether a store that is away is waited for: two minutes instead of half a second. */
+  /** Whether a store that has answered is waited for: two minutes instead of half a second. */
   readonly isPatient?: boolean;
 }
 

@@ -13,19 +13,26 @@ export const IMPORT_PAUSES: readonly number[] = [250, 500, 1_000, ...Array(24).f
 export const isAway = (error: unknown): boolean =>
   error instanceof InputError && error.code === "ERR_REATT_STORE_AWAY";
 
-/** A store whose calls are repeated after each pause while it is away. */
+/**
+ * A store whose calls are repeated after each pause while it is away. Until it has answered once,
+ * its address may be wrong, and it has no more pauses than a search.
+ */
 export function retrying(store: Store, pauses: readonly number[], signal?: AbortSignal): Store {
+  let hasAnswered = false;
   const repeated = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    for (const pause of pauses) {
+    for (let tries = 0; ; tries++) {
       signal?.throwIfAborted();
       try {
-        return await work();
+        const result = await work();
+        hasAnswered = true;
+        return result;
       } catch (error) {
-        if (!isAway(error)) throw error;
+        const pause = pauses[tries];
+        const isPatient = hasAnswered || tries < SEARCH_PAUSES.length;
+        if (!isAway(error) || pause === undefined || !isPatient) throw error;
         await sleep(pause * (0.75 + Math.random() / 2), undefined, { signal });
       }
     }
-    return work();
   };
   const { staging } = store;
   return {
