@@ -39,12 +39,14 @@ function keysOf({ text, y }: Line, page: number): string[] {
   if (plain.length > MAX_LENGTH) return [];
   const place = Math.round(y / 4);
   const numbered = (pattern: RegExp): string =>
-    plain.replace(pattern, (number) => `<${Number(number) - page}>`);
+    plain.replace(pattern, (found) =>
+      found.replace(/\d+/, (number) => `<${Number(number) - page}>`),
+    );
   const isRoman = /^[ivxlc]{1,7}$/.test(plain);
   const texts = new Set([
     isRoman ? "<roman>" : plain,
     numbered(/\d{1,5}/),
-    numbered(/\d{1,5}(?=\D*$)/),
+    numbered(/\d{1,5}\D*$/),
   ]);
   return [...texts].map((one) => `${place} ${one}`);
 }
