@@ -5,13 +5,12 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { type Hit, openLexicalIndex, type Passage, ReAtt, type TokenIndex } from "../src/index.ts";
+import { openLexicalIndex, type Passage, ReAtt, type TokenIndex } from "../src/index.ts";
 import { headLayer } from "../src/model/config.ts";
 import { hitLists } from "../src/reatt/retrieving.ts";
 import { segmentPath } from "../src/retrieval/index/format/manifest.ts";
 import { runCaptured } from "./cli/support.ts";
 import { rejects } from "./retrieval/support.ts";
-import { assertNear } from "./support/arrays.ts";
 import { temporaryFolder, writeLines, writeTinyModel } from "./support/training.ts";
 
 const folder = temporaryFolder();
@@ -30,12 +29,10 @@ async function modelWith(name: string, keys: object): Promise<string> {
 const TOWNS = "London Paris Berlin Rome Boston Dallas Chicago Toronto Houston Atlanta".split(" ");
 const passages: Passage[] = TOWNS.map((title, i) => ({
   ...{ id: `${i}`, title, document: `d${i % 3}`, metadata: { number: i } },
-  text: `The number of ${title} is ${i + 10}. `.repeat(1 + 5 * i),
+  text: `The number of ${title} is ${i + 10}. `.repeat(1 + 4 * i),
 }));
 const questions = ["What is the number of Rome?", "Which town has 12?"];
 
-const idsOf = (hits: readonly Hit[]): string[] => hits.map(({ id }) => id);
-const scoresOf = (hits: readonly Hit[]): number[] => hits.map(({ score }) => score);
 const dot = (a: Float32Array, b: Float32Array): number =>
   a.reduce((sum, value, i) => sum + value * b[i]!, 0);
 
@@ -115,10 +112,7 @@ test("documents, filters, hybrid search, answers, explanations and additions wor
   const directory = at("grown");
   await using _ = await pooled.index(passages.slice(0, 5), { directory });
   await using grown = await pooled.add(passages.slice(5), { directory });
-  const again = await pooled.retrieve(question, grown);
-  assert.equal(idsOf(again), idsOf(hits));
-  // Other passages are in a batch with each, so that the last bits of a key may differ.
-  assertNear(scoresOf(again), scoresOf(hits), 1e-6);
+  assert.equal(await pooled.retrieve(question, grown), hits);
 });
 
 test("a forecast counts one key for each passage or window, and the text that is cut", async () => {
